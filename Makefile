@@ -1,0 +1,61 @@
+# Everything sets itself up: each target makes what it needs and does only what is missing.
+# PIP_ARGS goes to pip: make install PIP_ARGS="--index-url …" takes torch from another index.
+
+PYTHON ?= python3
+PIP_ARGS ?=
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
+
+.PHONY: help install demo test test-slow check fix bench clean
+.DEFAULT_GOAL := help
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+install: .venv/installed  ## make .venv with the product in it
+
+demo: .venv/installed  ## fetch the models, add samples/library, open the page on http://127.0.0.1:7860
+	$(BIN)/attest models pull
+	$(BIN)/attest add samples/library --home .demo
+	$(BIN)/attest serve --home .demo
+
+test: .venv/developed .venv/models  ## run every test but the slow ones
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: .venv/developed .venv/models  ## run the slow tests too
+	$(BIN)/python -m pytest
+
+check: .venv/developed  ## lint, types, import rules; changes nothing
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check --no-fix .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fix: .venv/developed  ## format, and mend what can be mended by itself
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: .venv/benched .venv/models  ## measure against other tools, side by side
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove .venv and .demo
+	rm -rf .venv .demo
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) -e .
+	@touch $@
+
+.venv/developed: .venv/installed
+	$(PIP) -e '.[dev]'
+	@touch $@
+
+.venv/benched: .venv/installed
+	$(PIP) -e '.[bench]'
+	@touch $@
+
+.venv/models: .venv/installed
+	$(BIN)/attest models pull
+	@touch $@

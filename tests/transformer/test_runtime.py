@@ -1,0 +1,46 @@
+"""What the machine offers, and randomness that repeats."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from transformer import runtime
+
+
+@pytest.fixture
+def threads() -> Iterator[int]:
+    before = torch.get_num_threads()
+    yield before
+    torch.set_num_threads(before)
+
+
+def test_the_fast_format_is_measured_once() -> None:
+    assert runtime.fast_dtype() in (torch.bfloat16, torch.float32)
+    assert len({runtime.fast_dtype() for _ in range(3)}) == 1
+
+
+@pytest.mark.usefixtures("threads")
+def test_threads_are_set_as_asked() -> None:
+    assert runtime.set_threads(1) == 1
+    assert torch.get_num_threads() == 1
+
+
+@pytest.mark.usefixtures("threads")
+def test_all_cores_by_default() -> None:
+    taken = runtime.set_threads(None)
+    assert 1 <= taken <= (os.cpu_count() or 1)
+    assert torch.get_num_threads() == taken
+
+
+def test_a_seed_repeats_and_another_differs() -> None:
+    draws = [torch.rand(4, generator=runtime.seeded(seed)).tolist() for seed in (7, 7, 8)]
+    assert draws[0] == draws[1]
+    assert draws[0] != draws[2]
+
+
+def test_a_seed_leaves_the_global_state_alone() -> None:
+    before = torch.get_rng_state()
+    torch.rand(4, generator=runtime.seeded(7))
+    assert torch.equal(torch.get_rng_state(), before)

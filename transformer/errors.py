@@ -1,0 +1,23 @@
+"""What can go wrong with a model.
+
+ModelError
+├── CheckpointError    a checkpoint is missing, damaged, or of a kind that is not read
+└── LengthError        more tokens than the model or its cache has places for
+"""
+
+
+class ModelError(Exception):
+    """Root of every error that a model raises for its caller's sake."""
+
+
+class CheckpointError(ModelError):
+    """A checkpoint cannot be read: the message names the file and what is wrong with it."""
+
+
+class LengthError(ModelError):
+    """More tokens than there are places: carries both numbers."""
+
+    def __init__(self, message: str, *, tokens: int, limit: int) -> None:
+        super().__init__(message)
+        self.tokens = tokens
+        self.limit = limit
