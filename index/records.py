@@ -1,0 +1,170 @@
+"""What goes into the library and what comes out: frozen records, no rows, no library types.
+
+Scores are higher-is-better everywhere. Offsets count code points of the stored NFC text, so that
+`text[chunk.start:chunk.end] == chunk.text` holds for every chunk of a document.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Status = Literal["indexed", "duplicate", "empty", "unsupported", "failed"]
+Ids = Sequence[int] | NDArray[np.int64]
+
+
+class Model(NamedTuple):
+    """Which encoder made a vector. Only vectors of one fingerprint compare."""
+
+    name: str
+    fingerprint: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCollection:
+    """A named set of documents whose vectors all come from one model."""
+
+    id: int
+    name: str
+    model: Model
+    fusion_weight: float  # of the dense side: 0 is lexical only, 1 is dense only
+    uid: str  # differs between two databases even where the id is the same
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A slice of a document's text, small enough for the encoder."""
+
+    text: str
+    start: int
+    end: int
+    page: int | None  # 1-based; None where the format has no pages
+    heading: tuple[str, ...]  # from the outermost heading to the innermost
+    tokens: int  # of the encoded text, with title, heading and special tokens
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A document that was read and chunked, ready to be stored."""
+
+    path: str
+    title: str
+    media_type: str
+    sha256: str
+    size: int  # bytes of the file
+    text: str
+    chunks: tuple[Chunk, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A file that could not be made searchable: it keeps a row with the reason and nothing else."""
+
+    path: str
+    title: str
+    media_type: str
+    sha256: str
+    size: int
+    status: Literal["empty", "unsupported", "failed"]
+    reason: str
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document's row in the catalogue, without its text."""
+
+    id: int
+    path: str
+    title: str
+    media_type: str
+    sha256: str
+    size: int
+    status: Status
+    reason: str | None
+    warnings: tuple[str, ...]
+    chunks: int
+    added: str  # ISO 8601, UTC
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk with its id and the document that it belongs to."""
+
+    id: int
+    document: StoredDocument
+    text: str
+    start: int
+    end: int
+    page: int | None
+    heading: tuple[str, ...]
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What one index found: chunk ids, best first, with the index's own raw scores."""
+
+    ids: NDArray[np.int64]  # (k,)
+    scores: NDArray[np.float32]  # (k,) cosine for dense, BM25 for lexical
+
+
+@dataclass(frozen=True, slots=True)
+class WordFrequencies:
+    """How common words are in a collection."""
+
+    chunks: int  # in the collection
+    counts: dict[str, int]  # chunks that hold the word, by word
+
+    def weight(self, word: str) -> float:
+        """The word's inverse document frequency, as BM25 has it: 0 for none, rare words more."""
+        count = self.counts.get(word, 0)
+        return math.log1p((self.chunks - count + 0.5) / (count + 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Vectors by chunk id. Rows have unit length."""
+
+    ids: NDArray[np.int64]  # (n,)
+    rows: NDArray[np.float32]  # (n, d)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedVectors:
+    """Vectors by chunk id, with the document of each chunk. Rows have unit length."""
+
+    ids: NDArray[np.int64]  # (n,)
+    documents: NDArray[np.int64]  # (n,)
+    rows: NDArray[np.float32]  # (n, d)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the lexical index holds of a chunk."""
+
+    chunk_id: int
+    document_id: int
+    text: str  # title, heading path and text
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """A stretch of the change log, each chunk once: what became of it in the end."""
+
+    seq: int  # of the last change in the stretch
+    upserted: tuple[int, ...]  # chunk ids
+    deleted: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    documents: dict[Status, int]  # every status, 0 included
+    chunks: int
+    vectors: int  # of the collection's model
+    size: int  # bytes of the files

@@ -1,0 +1,121 @@
+"""The tables. The database is the truth: whatever else lies in the home can be made from it.
+
+    collection 1─n document 1─n chunk 1─n vector        change: which chunks came, moved or went
+
+Ids are never reused (AUTOINCREMENT), because derived indexes know chunks by id alone. Only column
+types that PostgreSQL has as well.
+"""
+
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Double,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    Row,
+    Select,
+    String,
+    Text,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+AnyRow = Row[*tuple[Any, ...]]
+AnySelect = Select[*tuple[Any, ...]]
+
+_SHA256 = String(64)  # hexadecimal
+
+
+class Base(DeclarativeBase):
+    # Names are fixed, so that a later migration can address every constraint on any database.
+    metadata = MetaData(
+        naming_convention={
+            "pk": "pk_%(table_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        }
+    )
+
+
+class CollectionRow(Base):
+    __tablename__ = "collection"
+    __table_args__: Any = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(255), unique=True)
+    uid: Mapped[str] = mapped_column(String(32))
+    model_name: Mapped[str] = mapped_column(String(255))
+    model_fingerprint: Mapped[str] = mapped_column(String(128))
+    dimensions: Mapped[int]
+    fusion_weight: Mapped[float] = mapped_column(Double, default=0.5)
+
+
+class DocumentRow(Base):
+    __tablename__ = "document"
+    __table_args__: Any = (
+        Index("uq_document_collection_id_path", "collection_id", "path", unique=True),
+        Index("ix_document_collection_id_sha256", "collection_id", "sha256"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    collection_id: Mapped[int] = mapped_column(ForeignKey("collection.id", ondelete="CASCADE"))
+    path: Mapped[str] = mapped_column(Text)
+    title: Mapped[str] = mapped_column(Text)
+    media_type: Mapped[str] = mapped_column(String(255))
+    sha256: Mapped[str] = mapped_column(_SHA256)
+    size: Mapped[int] = mapped_column(BigInteger)  # bytes of the file
+    status: Mapped[str] = mapped_column(String(16))
+    reason: Mapped[str | None] = mapped_column(Text)
+    warnings: Mapped[list[str]] = mapped_column(JSON)
+    added: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC
+    # Last, so that SQLite reads the other columns without the pages of a long text.
+    text: Mapped[str | None] = mapped_column(Text)
+
+
+class ChunkRow(Base):
+    __tablename__ = "chunk"
+    __table_args__: Any = (
+        Index("uq_chunk_document_id_position", "document_id", "position", unique=True),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    document_id: Mapped[int] = mapped_column(ForeignKey("document.id", ondelete="CASCADE"))
+    position: Mapped[int]  # 0-based, in reading order
+    text: Mapped[str] = mapped_column(Text)
+    start: Mapped[int]
+    end: Mapped[int]
+    page: Mapped[int | None]
+    heading: Mapped[list[str]] = mapped_column(JSON)
+    tokens: Mapped[int]
+    text_sha256: Mapped[str] = mapped_column(_SHA256)
+
+
+class VectorRow(Base):
+    __tablename__ = "vector"
+
+    chunk_id: Mapped[int] = mapped_column(
+        ForeignKey("chunk.id", ondelete="CASCADE"), primary_key=True
+    )
+    fingerprint: Mapped[str] = mapped_column(String(128), primary_key=True)
+    data: Mapped[bytes] = mapped_column(LargeBinary)  # little-endian float16
+
+
+class ChangeRow(Base):
+    """The last thing that happened to a chunk. A later change replaces the earlier one."""
+
+    __tablename__ = "change"
+    __table_args__: Any = (
+        Index("ix_change_collection_id_seq", "collection_id", "seq"),
+        {"sqlite_autoincrement": True},
+    )
+
+    seq: Mapped[int] = mapped_column(primary_key=True)
+    collection_id: Mapped[int] = mapped_column(ForeignKey("collection.id", ondelete="CASCADE"))
+    chunk_id: Mapped[int] = mapped_column(unique=True)  # no foreign key: it outlives the chunk
+    op: Mapped[str] = mapped_column(String(6))  # upsert | delete

@@ -1,0 +1,139 @@
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_mock_engine
+from sqlalchemy.schema import ExecutableDDLElement
+
+import index.migrations
+from index import Catalog
+from index.database import Database
+from index.errors import NewerDatabase, StorageBusy
+from index.schema import Base
+from tests.index.library import MODEL, document, vectors_of
+
+
+def test_the_migrated_schema_is_that_of_the_models(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+    with database.reading() as connection:
+        context = MigrationContext.configure(connection)
+        assert compare_metadata(context, Base.metadata) == []
+        assert context.get_current_revision() == index.migrations.HEAD
+        tables = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = '{}'"
+        for name in ("collection", "document", "chunk", "change"):
+            sql = connection.exec_driver_sql(tables.format(name)).scalar_one()
+            assert "AUTOINCREMENT" in sql, name
+    database.close()
+
+
+def test_postgresql_has_these_column_types_as_well() -> None:
+    made: list[str] = []
+
+    def note(statement: ExecutableDDLElement, *_: object, **__: object) -> None:
+        made.append(str(statement.compile(dialect=engine.dialect)))
+
+    engine = create_mock_engine("postgresql+psycopg://", note)
+    Base.metadata.create_all(engine, checkfirst=False)
+    assert sum("CREATE TABLE" in statement for statement in made) == 5
+
+
+def test_head_names_the_newest_revision() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(Path(index.migrations.__file__).parent))
+    assert ScriptDirectory.from_config(config).get_current_head() == index.migrations.HEAD
+
+
+def test_every_pooled_connection_is_prepared(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+
+    def pragmas(connection: Connection) -> list[object]:
+        names = ("foreign_keys", "journal_mode", "busy_timeout", "synchronous")
+        return [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names]
+
+    contexts = [database.reading() for _ in range(6)]  # all held at once, so six connections
+    connections = [context.__enter__() for context in contexts]
+    assert len({id(c.connection.driver_connection) for c in connections}) == 6
+    assert [pragmas(connection) for connection in connections] == [[1, "wal", 30000, 1]] * 6
+    for context in contexts:
+        context.__exit__(None, None, None)
+    with database.writing() as connection:
+        assert pragmas(connection) == [1, "wal", 30000, 1]
+    database.close()
+
+
+def test_a_writing_transaction_has_the_lock_from_its_beginning(tmp_path: Path) -> None:
+    database = Database(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "attest.db", timeout=0)) as other:
+        with database.writing(), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        other.execute("BEGIN IMMEDIATE")
+    database.close()
+
+
+def test_a_reader_is_not_blocked_and_sees_one_state(catalog: Catalog) -> None:
+    catalog.create("default", MODEL)
+    new = document("a.txt", "one")
+    with catalog._database.reading() as connection:
+        count = "SELECT count(*) FROM document"
+        assert connection.exec_driver_sql(count).scalar() == 0
+        catalog.add("default", new, vectors_of(new), MODEL.fingerprint)
+        assert connection.exec_driver_sql(count).scalar() == 0
+    assert len(catalog.documents("default")) == 1
+
+
+def test_a_lock_that_is_held_too_long_is_named(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("index.database._WAIT_S", 0.05)
+    impatient = Catalog(catalog.home)
+    expected = pytest.raises(StorageBusy, match=r"the database was locked by another process for")
+    with catalog._database.writing(), expected:
+        impatient.create("default", MODEL)
+    impatient.close()
+
+
+def test_a_transaction_that_raises_leaves_nothing(catalog: Catalog) -> None:
+    catalog.create("default", MODEL)
+
+    def fail_half_way() -> None:
+        with catalog._database.writing() as connection:
+            connection.exec_driver_sql("DELETE FROM collection")
+            raise RuntimeError("half-way")
+
+    with pytest.raises(RuntimeError, match="half-way"):
+        fail_half_way()
+    assert [found.name for found in catalog.collections()] == ["default"]
+
+
+def test_a_database_of_a_later_version_is_left_alone(catalog: Catalog) -> None:
+    with catalog._database.writing() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(NewerDatabase, match=r"revision 9999, this version knows 0001 at most"):
+        Catalog(catalog.home)
+
+
+def test_threads_open_a_fresh_home_at_once(tmp_path: Path) -> None:
+    def opened(_: int) -> list[str]:
+        with Catalog(tmp_path / "home") as catalog:
+            catalog.create("default", MODEL)
+            return [found.name for found in catalog.collections()]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(opened, range(4))) == [["default"]] * 4
+
+
+def test_processes_open_a_fresh_home_at_once(tmp_path: Path) -> None:
+    code = "import sys, pathlib, index; index.Catalog(pathlib.Path(sys.argv[1])).close()"
+    command = [sys.executable, "-W", "error", "-c", code, str(tmp_path / "home")]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    for process in processes:
+        _, errors = process.communicate(timeout=60)
+        assert (process.returncode, errors) == (0, "")
