@@ -1,0 +1,133 @@
+"""The records that flow through the product: text, hits, passages, answers, citations.
+
+file -> ExtractedText -> Chunk (index.records) -> Hit -> Passage -> Answer with Citations
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from index.records import StoredChunk, StoredDocument, WordFrequencies
+
+Mode = Literal["hybrid", "dense", "lexical"]
+AnswerMode = Literal["auto", "generate", "extract"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a paged format: `text[start:end]` is what stands on it."""
+
+    number: int  # 1-based
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """From `start` on, and up to the next section, text stands under this heading path."""
+
+    start: int
+    heading: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedText:
+    """What a loader read out of one file. Text is NFC, with newlines as its only line ends."""
+
+    text: str
+    title: str  # found in the document; the file's stem where it names none
+    media_type: str
+    pages: tuple[Page, ...] = ()  # in order, empty for formats without pages
+    sections: tuple[Section, ...] = ()  # in order of start
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A retrieved chunk with the parts of its score."""
+
+    rank: int  # 1-based
+    score: float  # fused, or the raw score of the only side that was asked
+    dense: float | None  # cosine
+    lexical: float | None  # BM25
+    chunk: StoredChunk
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    query: str
+    hits: tuple[Hit, ...]
+    words: WordFrequencies  # of the query's content words, in the whole collection
+    timings_ms: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """Evidence for one sentence of an answer.
+
+    `quote` stands verbatim at `start:end` of the document's text;
+    `answer_start:answer_end` is the sentence of the answer that it supports.
+    """
+
+    marker: int  # 1-based, as shown in the answer: [1]
+    chunk_id: int
+    document: StoredDocument
+    quote: str
+    start: int
+    end: int
+    page: int | None
+    answer_start: int
+    answer_end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    question: str
+    answer: str
+    mode: Literal["generate", "extract"]
+    abstained: bool
+    confidence: float | None  # None until it is calibrated
+    citations: tuple[Citation, ...]
+    finish_reason: Literal["stop", "length"]  # length: the writer was cut at its limit
+    unsupported: tuple[tuple[int, int], ...]  # answer spans that no passage bears out
+    passages: tuple[Hit, ...]
+    notes: tuple[str, ...]  # what the reader should know: passages left out, language
+    timings_ms: dict[str, float]
+    models: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryStatus:
+    """What an operator asks first."""
+
+    home: str
+    collection: str
+    encoder: str
+    fingerprint: str | None  # of the model that made the vectors; None before the first document
+    documents: dict[str, int]  # by status
+    chunks: int
+    vectors: int
+    size_bytes: int  # of the files that were added
+
+
+@dataclass(frozen=True, slots=True)
+class ReportCluster:
+    """A group of documents in a report."""
+
+    id: int
+    label: str
+    words: tuple[str, ...]
+    representative: tuple[str, ...]  # sentences, nearest to the centre first
+    documents: tuple[StoredDocument, ...]  # nearest to the centre first
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A library in groups."""
+
+    n_documents: int
+    unclustered: int
+    clusters: tuple[ReportCluster, ...]  # largest first
+    metrics: dict[str, float]
+    notes: tuple[str, ...]
+    html: str | None  # path of the page
