@@ -1,0 +1,191 @@
+"""From a question and its hits to an answer whose every sentence shows its evidence or has none."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from index.analysis import content_words
+from rag import confidence, prompts
+from rag.evidence import Evidence, find_evidence
+from rag.records import Answer, AnswerMode, Citation, Hit, SearchResult
+from rag.sentences import sentences
+from rag.support import borne_out, supporting
+
+if TYPE_CHECKING:
+    from encoder import Embedder
+    from generator import Sampling, Writer
+
+_SENTENCES = 3  # quoted at most
+_NEAR = 0.75  # a further sentence must reach so much of the best one's score
+_OLD = 0.3  # with no more than this share of new words, a sentence says nothing new
+_SHORT = 160  # characters, up to which a sentence is followed by the next
+
+
+@dataclass(frozen=True, slots=True)
+class Speakers:
+    """The models that speak the question's language; None for one that does not."""
+
+    embedder: "Embedder | None"
+    writer: "Writer | None"
+    names: dict[str, str]  # role to model name, for the record
+
+
+@dataclass(slots=True)
+class _Draft:
+    """An answer in the making: its text, and what each of its sentences rests on."""
+
+    text: str = ""
+    citations: list[Citation] = field(default_factory=list)
+    unsupported: list[tuple[int, int]] = field(default_factory=list)
+    markers: dict[int, int] = field(default_factory=dict)  # chunk id to its number
+    cut: bool = False  # the writer reached its limit
+
+    def append(self, piece: str) -> str:
+        self.text += piece
+        return piece
+
+    def cite(self, start: int, hit: Hit, quote_start: int, quote_end: int, score: float) -> None:
+        """Rest the text from `start` to its present end on a quote of the hit's document."""
+        chunk = hit.chunk
+        self.citations.append(
+            Citation(
+                marker=self.markers.setdefault(chunk.id, len(self.markers) + 1),
+                chunk_id=chunk.id,
+                document=chunk.document,
+                quote=chunk.text[quote_start - chunk.start : quote_end - chunk.start],
+                start=quote_start,
+                end=quote_end,
+                page=chunk.page,
+                answer_start=start,
+                answer_end=len(self.text),
+                score=score,
+            )
+        )
+
+    def quote(self, evidence: Evidence) -> str:
+        separator = "\n" if self.text else ""
+        start = len(self.text) + len(separator)
+        # A line break inside a sentence is the document's layout, not its words.
+        piece = self.append(separator + " ".join(evidence.text.split()))
+        self.cite(start, evidence.hit, evidence.start, evidence.end, evidence.score)
+        return piece
+
+
+def answer(
+    question: str,
+    found: SearchResult,
+    *,
+    speakers: Speakers,
+    mode: AnswerMode,
+    sampling: "Sampling | None",
+    seed: int,
+) -> Iterator[str | Answer]:
+    """Pieces of the answer as they come, and last the whole answer.
+
+    `extract` quotes the best sentences. `generate` lets the writer answer from the passages.
+    `auto` quotes first, and adds of the writer's words what the passages bear out.
+    """
+    began = time.perf_counter()
+    draft, notes = _Draft(), list[str]()
+    evidence = find_evidence(question, found, embedder=speakers.embedder)
+    relevant = confidence.is_relevant(evidence, found)
+    writer = speakers.writer if relevant and mode != "extract" else None
+    if not relevant:
+        yield draft.append(prompts.declined(question))
+    elif mode != "generate" or writer is None:
+        for chosen in choose(evidence):
+            yield draft.quote(chosen)
+    if relevant and writer is None and mode == "generate":
+        notes.append(prompts.cannot_write(question))
+    quoted = len(draft.text)
+    if writer is not None:
+        sampling = sampling or _sampling(mode)
+        pieces = prompts.write(question, found.hits, writer, sampling, seed, notes)
+        yield from (_streamed if mode == "generate" else _added)(pieces, found.hits, draft)
+        draft.cut = mode == "generate" and pieces.finish_reason == "length"
+    yield Answer(
+        question=question,
+        answer=draft.text,
+        mode="generate" if len(draft.text) > quoted else "extract",
+        abstained=not relevant,
+        confidence=None,
+        citations=tuple(draft.citations),
+        finish_reason="length" if draft.cut else "stop",
+        unsupported=tuple(draft.unsupported),
+        passages=found.hits,
+        notes=tuple(notes),
+        timings_ms={**found.timings_ms, "answer": round((time.perf_counter() - began) * 1000, 1)},
+        models=speakers.names,
+    )
+
+
+def _sampling(mode: AnswerMode) -> "Sampling":
+    """Greedy; short where the quotation has already answered."""
+    from generator import Sampling
+
+    return Sampling(max_tokens=200 if mode == "generate" else 80, repetition_penalty=1.1)
+
+
+def choose(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The sentences to quote: the best, and what comes near it without saying the same again.
+
+    A short best sentence is followed by the one behind it, for the sense often runs on.
+    """
+    chosen: list[Evidence] = []
+    said: set[str] = set()
+    for candidate in evidence:
+        if chosen and candidate.score < _NEAR * chosen[0].score:
+            break
+        words = set(content_words(candidate.text))
+        if chosen and len(words - said) <= _OLD * len(words):
+            continue
+        chosen.append(candidate)
+        said |= words
+        if len(chosen) == _SENTENCES:
+            break
+    if chosen and chosen[0].end - chosen[0].start < _SHORT:
+        after = _after(chosen[0], evidence)
+        if after is not None and after not in chosen:
+            chosen.insert(1, after)
+    return chosen
+
+
+def _after(one: Evidence, evidence: Sequence[Evidence]) -> Evidence | None:
+    later = [e for e in evidence if e.hit is one.hit and e.start >= one.end]
+    return min(later, key=lambda e: e.start, default=None)
+
+
+def _streamed(pieces: Iterator[str], hits: Sequence[Hit], draft: _Draft) -> Iterator[str]:
+    """All that the writer says, shown as it comes; its evidence is looked for at the end."""
+    for piece in pieces:
+        yield draft.append(piece)
+    whole = draft.text
+    for start, end in sentences(whole):
+        found = supporting(whole[start:end], hits)
+        if found is None:
+            draft.unsupported.append((start, end))
+        else:
+            draft.text = whole[:end]
+            draft.cite(start, *found, score=1.0)
+    draft.text = whole
+
+
+def _added(pieces: Iterator[str], hits: Sequence[Hit], draft: _Draft) -> Iterator[str]:
+    """Of what the writer says, the sentences that are borne out and say something new."""
+    written = "".join(pieces)
+    for start, end in sentences(written):
+        sentence = written[start:end]
+        words = set(content_words(sentence))
+        said = set(content_words(draft.text))
+        found = supporting(sentence, hits)
+        if found is None or len(words - said) <= _OLD * len(words):
+            continue
+        hit, *span = found
+        begin, stop = (offset - hit.chunk.start for offset in span)
+        if not borne_out(sentence, hit.chunk.text[begin:stop]):
+            continue  # its words stand in the passage, but nowhere together
+        yield draft.append("\n")
+        at = len(draft.text)
+        yield draft.append(sentence)
+        draft.cite(at, *found, score=1.0)

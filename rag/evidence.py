@@ -1,0 +1,118 @@
+"""Which sentences of the passages answer a question: by meaning, words and kind of answer."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index.analysis import content_words
+from index.records import WordFrequencies
+from rag.records import Hit, SearchResult
+from rag.sentences import sentences
+
+if TYPE_CHECKING:
+    from encoder import Embedder
+
+_MEANING = 0.5  # of cosine against words, where there is a cosine
+_AROUND = 0.5  # of a word that only stands in the title or the headings
+_BEFORE = 0.2  # of the score of the sentence before: an answer often follows its subject
+_PASSAGE = 0.3  # for standing in the best passage, less in the others
+_KIND = 0.1  # for a number where one is asked for
+
+_ASKS_NUMBER = re.compile(
+    r"\b(how (many|much|long|often|old|far|high|heavy|large|big|late|early|fast|soon|deep|wide)"
+    r"|when|what (time|date|year|day|percentage|price|cost|number))\b|몇|얼마|언제|며칠",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(r"^[#>*\s|=_-]+|[\s*#:|=_-]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A sentence of a hit's chunk, at `start:end` of the document's text."""
+
+    hit: Hit
+    start: int
+    end: int
+    cosine: float | None  # to the question; None where the encoder does not speak its language
+    score: float
+
+    @property
+    def text(self) -> str:
+        offset = self.hit.chunk.start
+        return self.hit.chunk.text[self.start - offset : self.end - offset]
+
+
+def find_evidence(
+    question: str, found: SearchResult, *, embedder: "Embedder | None"
+) -> list[Evidence]:
+    """Every sentence of the hits that is not just a heading, best first.
+
+    Args:
+        question: as asked
+        found: its hits, best first
+        embedder: None where it does not speak the question's language
+    """
+    spans = [(hit, span) for hit in found.hits for span in sentences(hit.chunk.text)]
+    if not spans:
+        return []
+    texts = [hit.chunk.text[start:end] for hit, (start, end) in spans]
+    cosines = None if embedder is None else _cosines(question, texts, embedder)
+    near = _nearness(spans, texts, cosines, found.words)
+    wants_number = _ASKS_NUMBER.search(question) is not None
+    best = max(hit.score for hit in found.hits) or 1.0
+    evidence = []
+    for i, (hit, (start, end)) in enumerate(spans):
+        if is_heading(texts[i], hit):
+            continue
+        follows = i > 0 and spans[i - 1][0] is hit
+        score = near[i] + (_BEFORE * near[i - 1] if follows else 0) + _PASSAGE * hit.score / best
+        score += _KIND * (wants_number and any(map(str.isdigit, texts[i])))
+        offset = hit.chunk.start
+        cosine = None if cosines is None else float(cosines[i])
+        evidence.append(Evidence(hit, offset + start, offset + end, cosine, score))
+    return sorted(evidence, key=lambda e: -e.score)
+
+
+def share(words: set[str], asked: WordFrequencies) -> float:
+    """How much of a question these words cover, 0..1, rare words weighing more."""
+    total = sum(map(asked.weight, asked.counts))
+    return sum(asked.weight(w) for w in asked.counts if w in words) / total if total else 0.0
+
+
+def _cosines(question: str, texts: Sequence[str], embedder: "Embedder") -> NDArray[np.float32]:
+    vectors = embedder.embed_documents(texts)
+    cosines: NDArray[np.float32] = vectors @ embedder.embed_queries([question])[0]
+    return cosines
+
+
+def _nearness(
+    spans: Sequence[tuple[Hit, tuple[int, int]]],
+    texts: Sequence[str],
+    cosines: NDArray[np.float32] | None,
+    asked: WordFrequencies,
+) -> list[float]:
+    """Of each sentence to the question: its words, with those of its headings, and its meaning."""
+    near = []
+    for i, (hit, _) in enumerate(spans):
+        own = set(content_words(texts[i]))
+        around = set(content_words(" ".join((hit.chunk.document.title, *hit.chunk.heading))))
+        overlap = share(own, asked) + _AROUND * share(around - own, asked)
+        near.append(
+            overlap if cosines is None else _MEANING * float(cosines[i]) + (1 - _MEANING) * overlap
+        )
+    return near
+
+
+def is_heading(text: str, hit: Hit) -> bool:
+    """Whether it names what follows and says nothing by itself: a title, a heading, a rule."""
+    plain = _MARKS.sub("", text).casefold()
+    titles = (hit.chunk.document.title, *hit.chunk.heading)
+    return (
+        not plain
+        or text.lstrip().startswith("#")
+        or plain in (_MARKS.sub("", title).casefold() for title in titles)
+    )

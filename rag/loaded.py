@@ -1,0 +1,92 @@
+"""The models of a running product: loaded when first needed, once, and shared by every request."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag.errors import Unreadable
+from rag.models import kind_of, locate, manifest
+from rag.settings import Settings
+
+if TYPE_CHECKING:
+    from encoder import Embedder
+    from generator import Writer
+
+
+class LoadedModels:
+    """Encoders by name, and the generator."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.RLock()
+        self._embedders: dict[str, Embedder] = {}
+
+    def embedder(self, name: str) -> "Embedder":
+        """The encoder of this name or folder.
+
+        Raises:
+            NotFound: no such name.
+            ModelMissing: it is known, but not on this machine.
+        """
+        with self._lock:
+            if name not in self._embedders:
+                folder = locate(name, self._settings.models_dir)
+                self._set_threads()
+                from encoder import Embedder
+
+                with _readable():
+                    self._embedders[name] = Embedder.load(folder)
+            return self._embedders[name]
+
+    def writer(self) -> "Writer":
+        """The generator of the settings; raises as `embedder` does."""
+        with self._lock:
+            return self._writer
+
+    @cached_property
+    def _writer(self) -> "Writer":
+        path = locate(self._settings.generator, self._settings.models_dir)
+        self._set_threads()
+        from generator import Writer
+
+        with _readable():
+            return Writer.load(path)
+
+    def _set_threads(self) -> None:
+        from transformer import runtime
+
+        runtime.set_threads(self._settings.threads)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """A checkpoint that cannot be read is the user's to mend."""
+    from transformer.errors import ModelError
+
+    try:
+        yield
+    except ModelError as error:
+        raise Unreadable(str(error)) from error
+
+
+def speaks(name: str, language: str) -> bool:
+    """Whether a model is meant for a language; a model of the user's own is taken at their word."""
+    entry = manifest().get(name)
+    return entry is None or language in entry.languages
+
+
+def describe(path: Path) -> tuple[str, int]:
+    """Fingerprint and number of parameters of a model of either kind."""
+    with _readable():
+        if kind_of(path) == "encoder":
+            from encoder import Embedder
+
+            embedder = Embedder.load(path)
+            return embedder.fingerprint, embedder.parameters
+        from generator import Writer
+
+        writer = Writer.load(path)
+        return writer.fingerprint, writer.parameters

@@ -1,0 +1,122 @@
+"""From a question to hits: dense and lexical candidates, fused, without near-duplicates."""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from index import Candidates, Collection
+from index.analysis import content_words
+from rag.records import Hit, Mode, SearchResult
+
+if TYPE_CHECKING:
+    from encoder import Embedder
+
+CANDIDATES = 1000  # of each side, before fusion
+
+
+def retrieve(
+    query: str,
+    *,
+    collection: Collection,
+    embedder: "Embedder | None",
+    k: int,
+    mode: Mode = "hybrid",
+    weight: float = 0.5,
+    documents: Sequence[int] | None = None,
+) -> SearchResult:
+    """The k best chunks for a query.
+
+    Args:
+        query: not blank
+        collection: where to look
+        embedder: the one whose vectors the collection holds; None looks for words alone
+        k: how many hits at most
+        mode: both sides, or one of them
+        weight: of the dense side in the fused score; the lexical side has the rest
+        documents: ids to stay within; None is all of them
+    """
+    began = time.perf_counter()
+    nothing = Candidates(np.empty(0, np.int64), np.empty(0, np.float32))
+    dense = lexical = nothing
+    timings = {}
+    if embedder is None:
+        mode = "lexical"
+    elif mode != "lexical":
+        vector = embedder.embed_queries([query])[0]
+        timings["encode"] = _ms(began)
+        dense = collection.dense(vector, CANDIDATES, documents=documents)
+    if mode != "dense":
+        lexical = collection.lexical(query, CANDIDATES, documents=documents)
+    match mode:
+        case "hybrid":
+            ids, scores = fuse(dense, lexical, weight)
+        case "dense":
+            ids, scores = dense.ids, dense.scores
+        case "lexical":
+            ids, scores = lexical.ids, lexical.scores
+    hits = _hits(collection, ids, scores, dense, lexical, k)
+    words = collection.frequencies(content_words(query))
+    timings["total"] = _ms(began)
+    return SearchResult(query, hits, words, timings)
+
+
+def fuse(
+    dense: Candidates, lexical: Candidates, weight: float
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Weighted sum of both sides' scores, each stretched to 0..1 over its own candidates.
+
+    A chunk that one side did not bring has 0 there. Better than reciprocal ranks on 27 of the 29
+    BEIR-style sets of Bruch et al. 2023, "An Analysis of Fusion Functions", §4.
+
+    Returns:
+        ids and scores, (n,) each, best first; equal scores by id.
+    """
+    ids = np.union1d(dense.ids, lexical.ids)
+    scores = np.zeros(len(ids), np.float32)
+    for side, share in ((dense, weight), (lexical, 1 - weight)):
+        scores[np.searchsorted(ids, side.ids)] += np.float32(share) * _stretched(side.scores)
+    order = np.lexsort((ids, -scores))
+    return ids[order], scores[order]
+
+
+def _stretched(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    if not len(scores):
+        return scores
+    low, high = scores.min(), scores.max()
+    if high == low:
+        return np.ones_like(scores)
+    return np.asarray((scores - low) / (high - low), np.float32)
+
+
+def _hits(
+    collection: Collection,
+    ids: NDArray[np.int64],
+    scores: NDArray[np.float32],
+    dense: Candidates,
+    lexical: Candidates,
+    k: int,
+) -> tuple[Hit, ...]:
+    """The best k live chunks, the same text never twice."""
+    cosines = dict(zip(dense.ids.tolist(), dense.scores.tolist(), strict=True))
+    bm25 = dict(zip(lexical.ids.tolist(), lexical.scores.tolist(), strict=True))
+    fused = dict(zip(ids.tolist(), scores.tolist(), strict=True))
+    hits: list[Hit] = []
+    seen: set[str] = set()
+    for start in range(0, len(ids), 2 * k):
+        for chunk in collection.chunks(ids[start : start + 2 * k].tolist()):
+            text = " ".join(chunk.text.split())
+            if text in seen:
+                continue
+            seen.add(text)
+            rank, parts = len(hits) + 1, (cosines.get(chunk.id), bm25.get(chunk.id))
+            hits.append(Hit(rank, fused[chunk.id], *parts, chunk))
+            if len(hits) == k:
+                return tuple(hits)
+    return tuple(hits)
+
+
+def _ms(began: float) -> float:
+    return round((time.perf_counter() - began) * 1000, 1)

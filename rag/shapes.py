@@ -1,0 +1,128 @@
+"""The JSON of the edge: what the command line prints and the API answers. Fields are only added."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from index.records import StoredDocument
+from rag.ingest import Outcome
+from rag.records import Answer, Citation, Hit, LibraryStatus, Report, SearchResult
+
+Json = dict[str, Any]
+
+
+def document_brief(row: StoredDocument) -> Json:
+    """A document as hits and citations name it."""
+    return {"id": row.id, "path": row.path, "title": row.title, "media_type": row.media_type}
+
+
+def document_full(row: StoredDocument) -> Json:
+    """A document as `list` shows it."""
+    return {
+        **document_brief(row),
+        "status": row.status,
+        "reason": row.reason,
+        "chunks": row.chunks,
+        "size": row.size,
+        "added": row.added,
+        "warnings": list(row.warnings),
+    }
+
+
+def documents(rows: Iterable[StoredDocument]) -> Json:
+    return {"documents": [document_full(row) for row in rows]}
+
+
+def hit(found: Hit) -> Json:
+    part = found.chunk
+    return {
+        "rank": found.rank,
+        "score": found.score,
+        "dense": found.dense,
+        "lexical": found.lexical,
+        "chunk_id": part.id,
+        "text": part.text,
+        "start": part.start,
+        "end": part.end,
+        "page": part.page,
+        "heading": list(part.heading),
+        "document": document_brief(part.document),
+    }
+
+
+def search(result: SearchResult) -> Json:
+    return {
+        "query": result.query,
+        "hits": [hit(found) for found in result.hits],
+        "timings_ms": result.timings_ms,
+    }
+
+
+def citation(cited: Citation) -> Json:
+    return {
+        "marker": cited.marker,
+        "chunk_id": cited.chunk_id,
+        "document": document_brief(cited.document),
+        "quote": cited.quote,
+        "start": cited.start,
+        "end": cited.end,
+        "page": cited.page,
+        "answer_start": cited.answer_start,
+        "answer_end": cited.answer_end,
+        "score": cited.score,
+    }
+
+
+def answer(given: Answer) -> Json:
+    return {
+        "question": given.question,
+        "answer": given.answer,
+        "mode": given.mode,
+        "abstained": given.abstained,
+        "confidence": given.confidence,
+        "citations": [citation(cited) for cited in given.citations],
+        "finish_reason": given.finish_reason,
+        "unsupported": [list(span) for span in given.unsupported],
+        "passages": [hit(found) for found in given.passages],
+        "notes": list(given.notes),
+        "timings_ms": given.timings_ms,
+        "models": given.models,
+    }
+
+
+def outcome(done: Outcome) -> Json:
+    return {**asdict(done), "warnings": list(done.warnings)}
+
+
+def outcomes(done: Sequence[Outcome]) -> Json:
+    return {
+        "documents": [outcome(one) for one in done],
+        "summary": dict(Counter(one.status for one in done)),
+    }
+
+
+def report(made: Report) -> Json:
+    return {
+        "n_documents": made.n_documents,
+        "n_clusters": len(made.clusters),
+        "unclustered": made.unclustered,
+        "clusters": [
+            {
+                "id": group.id,
+                "size": len(group.documents),
+                "label": group.label,
+                "words": list(group.words),
+                "representative": list(group.representative),
+                "documents": [document_brief(row) for row in group.documents],
+            }
+            for group in made.clusters
+        ],
+        "metrics": made.metrics,
+        "notes": list(made.notes),
+        "html": made.html,
+    }
+
+
+def status(found: LibraryStatus) -> Json:
+    return asdict(found)

@@ -1,0 +1,155 @@
+"""Records as a person reads them in a terminal: plain text, one thing a line."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+
+from index.analysis import is_korean
+from index.records import StoredDocument
+from rag.ingest import Outcome
+from rag.models import ListedModel, ModelInfo
+from rag.records import Answer, LibraryStatus, Report, SearchResult
+
+_WIDTH = 96
+
+
+def with_markers(given: Answer) -> str:
+    """The answer's text with [1] behind what is cited and a remark behind what is not borne out."""
+    remark = " [근거 없음]" if is_korean(given.question) else " [not in the documents]"
+    marks = [(cited.answer_end, f" [{cited.marker}]") for cited in given.citations]
+    marks += [(end, remark) for _, end in given.unsupported]
+    text = given.answer
+    for end, mark in sorted(marks, reverse=True):
+        text = text[:end] + mark + text[end:]
+    return text
+
+
+def answer(given: Answer) -> str:
+    lines = [with_markers(given)]
+    lines += [f"({note})" for note in given.notes]
+    if given.citations:
+        lines.append("")
+    shown = set()
+    for cited in given.citations:
+        if cited.marker not in shown:
+            shown.add(cited.marker)
+            lines.append(f"[{cited.marker}] {cited.document.path}{_page(cited.page)}")
+            lines += _indented(cited.quote)
+    return "\n".join(lines)
+
+
+def search(result: SearchResult) -> str:
+    if not result.hits:
+        return "nothing found"
+    blocks = []
+    for hit in result.hits:
+        parts = [f"score {hit.score:.3f}"]
+        if hit.dense is not None:
+            parts.append(f"meaning {hit.dense:.3f}")
+        if hit.lexical is not None:
+            parts.append(f"words {hit.lexical:.2f}")
+        chunk = hit.chunk
+        head = f"{hit.rank}. {chunk.document.title}{_page(chunk.page)}  ({', '.join(parts)})"
+        where = " › ".join((chunk.document.path, *chunk.heading))
+        blocks.append("\n".join([head, f"   {where}", *_indented(_short(chunk.text))]))
+    return "\n\n".join(blocks)
+
+
+def outcomes(done: Sequence[Outcome]) -> str:
+    lines = [outcome(one) for one in done]
+    counts = Counter(one.status for one in done)
+    lines.append(", ".join(f"{n} {status}" for status, n in counts.items()) or "no files found")
+    return "\n".join(lines)
+
+
+def outcome(one: Outcome) -> str:
+    tail = f"{one.chunks} chunks" if one.reason is None else one.reason
+    warned = "".join(f"\n{'':12}note: {warning}" for warning in one.warnings)
+    return f"{one.status:<12}{one.path}  ({tail}){warned}"
+
+
+def documents(rows: Sequence[StoredDocument]) -> str:
+    if not rows:
+        return "the library is empty: add documents with `attest add PATH`"
+    lines = [f"{'id':>5}  {'status':<12}{'chunks':>6}  title — path"]
+    for row in rows:
+        lines.append(f"{row.id:>5}  {row.status:<12}{row.chunks:>6}  {row.title} — {row.path}")
+        if row.reason:
+            lines.append(f"{'':27}{row.reason}")
+    return "\n".join(lines)
+
+
+def report(made: Report) -> str:
+    lines = [f"{made.n_documents} documents in {len(made.clusters)} clusters", *made.notes]
+    for group in made.clusters:
+        lines.append(f"\n{group.id}. {group.label}  ({len(group.documents)} documents)")
+        lines.append(f"   words: {', '.join(group.words)}")
+        lines += [f"   - {row.title}" for row in group.documents]
+    if made.html:
+        lines.append(f"\nwritten to {made.html}")
+    return "\n".join(lines)
+
+
+def status(found: LibraryStatus) -> str:
+    by_status = ", ".join(f"{n} {name}" for name, n in found.documents.items()) or "none"
+    return "\n".join(
+        [
+            f"home         {found.home}",
+            f"collection   {found.collection}",
+            f"encoder      {found.encoder} {found.fingerprint or '(no vectors yet)'}",
+            f"documents    {by_status}",
+            f"chunks       {found.chunks}",
+            f"vectors      {found.vectors}",
+            f"size         {_bytes(found.size_bytes)}",
+        ]
+    )
+
+
+def models(found: Sequence[ListedModel]) -> str:
+    lines = []
+    for model in found:
+        state = "here" if model.pulled else "not pulled"
+        default = ", default" if model.default else ""
+        languages = ", ".join(model.languages)
+        lines.append(
+            f"{model.name:<12}{model.kind:<11}{languages:<8}{_bytes(model.bytes):>8}  "
+            f"{model.licence:<12}{state}{default}"
+        )
+        lines.append(f"{'':12}{model.description}")
+    return "\n".join(lines)
+
+
+def model(info: ModelInfo) -> str:
+    return "\n".join(
+        [
+            f"name         {info.name}",
+            f"kind         {info.kind}",
+            f"path         {info.path}",
+            f"fingerprint  {info.fingerprint}",
+            f"languages    {', '.join(info.languages) or 'unknown'}",
+            f"licence      {info.licence or 'unknown'}",
+            f"parameters   {info.parameters:,}",
+            f"size         {_bytes(info.bytes)}",
+        ]
+    )
+
+
+def _page(page: int | None) -> str:
+    return "" if page is None else f", page {page}"
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 280 else flat[:279] + "…"
+
+
+def _indented(text: str) -> list[str]:
+    flat = " ".join(text.split())
+    return textwrap.wrap(flat, _WIDTH, initial_indent="    ", subsequent_indent="    ")
+
+
+def _bytes(size: int) -> str:
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size} B"
