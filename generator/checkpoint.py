@@ -1,0 +1,225 @@
+"""A generator from a folder in our own or the Hugging Face layout, or from a GGUF file."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from torch import Tensor, nn
+
+from generator import chat
+from generator.chat import ChatFormat
+from generator.config import GeneratorConfig
+from generator.model import Generator
+from transformer import checkpoint, runtime
+from transformer.checkpoint import Place, Tensors
+from transformer.errors import CheckpointError
+from transformer.foreign import gguf, gpt2, llama
+from transformer.position import LearnedPositions
+from transformer.quantize import Int8Linear, QuantizedLinear, quantized
+from transformer.tokenizer import Tokenizer
+
+Precision = Literal["fp32", "int8", "int4"]
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorCheckpoint:
+    """A loaded generator with all that belongs to it."""
+
+    model: Generator
+    tokenizer: Tokenizer
+    chat: ChatFormat
+    fingerprint: str
+    parameters: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A checkpoint whose tensors have not been read yet."""
+
+    config: GeneratorConfig
+    tokenizer: Tokenizer
+    chat: ChatFormat
+    tensors: Tensors
+    fingerprint: str
+
+
+def load(path: Path, precision: Precision) -> GeneratorCheckpoint:
+    """Read a generator, one tensor at a time; what is quantised is never whole in float32.
+
+    Args:
+        path: a folder with safetensors, a .gguf file, or a folder that holds one
+        precision: of the matrices. "int4" falls back to 8 bits where a shape does not fit, and
+            the head always has at least 8; norms stay float32
+
+    Raises:
+        CheckpointError: something is missing, damaged, or of a kind that is not read.
+    """
+    source = _open(path)
+    with checkpoint.on_meta():
+        model = Generator(source.config)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    tensors = source.tensors
+    if source.config.tied:  # some files hold the matrix a second time
+        tensors = ((name, tensor) for name, tensor in tensors if name != "head.weight")
+    checkpoint.fill(model, tensors, source=path, place=_place(precision))
+    return GeneratorCheckpoint(
+        model.eval(), source.tokenizer, source.chat, source.fingerprint, parameters
+    )
+
+
+def save(loaded: GeneratorCheckpoint, folder: Path) -> None:
+    """Write a generator of precision fp32 in our own layout.
+
+    Raises:
+        CheckpointError: `folder` exists.
+        ValueError: the generator was quantised as it was loaded.
+    """
+    if any(isinstance(module, QuantizedLinear) for module in loaded.model.modules()):
+        raise ValueError("a quantised generator cannot be saved; load it with precision fp32")
+    config = {
+        "kind": "generator",
+        "generator": asdict(loaded.model.config),
+        "chat": asdict(loaded.chat),
+    }
+    checkpoint.save(folder, config=config, module=loaded.model, tokenizer=loaded.tokenizer)
+
+
+def _place(precision: Precision) -> Place:
+    match precision:
+        case "fp32":
+            return _whole
+        case "int8":
+            return _quantizing(8)
+        case "int4":
+            return _quantizing(4)
+
+
+def _whole(model: nn.Module, name: str, tensor: Tensor) -> None:
+    checkpoint.set_parameter(model, name, tensor.float())
+
+
+def _quantizing(bits: Literal[4, 8]) -> Place:
+    def place(model: nn.Module, name: str, tensor: Tensor) -> None:
+        owner_name, _, leaf = name.rpartition(".")
+        owner = model.get_submodule(owner_name)
+        if isinstance(owner, nn.Linear) and leaf == "weight":
+            # The bias may come before its matrix or after it, then as any other parameter.
+            bias = None if owner.bias is None or owner.bias.is_meta else owner.bias
+            layer = quantized(tensor, bias, bits=8 if owner_name == "head" else bits)
+            model.set_submodule(owner_name, layer)
+        elif name == "embedding.weight" and isinstance(model, Generator) and model.head is None:
+            # The head reads few rows at 8 bits, and many from the embedding itself.
+            model.head = Int8Linear(tensor)
+            checkpoint.set_parameter(model, name, model.head.dense)
+        elif isinstance(owner, nn.Embedding | LearnedPositions):
+            checkpoint.set_parameter(model, name, tensor.to(runtime.fast_dtype()))
+        else:
+            _whole(model, name, tensor)
+
+    return place
+
+
+def _open(path: Path) -> _Source:
+    if (file := _gguf_file(path)) is not None:
+        return _from_gguf(file)
+    raw = checkpoint.read_json(path / checkpoint.CONFIG)
+    tokenizer = Tokenizer.load(path / checkpoint.TOKENIZER)
+    weights = checkpoint.open_weights(path)
+    if raw.get("format") == checkpoint.FORMAT:
+        config, talk = _own(raw, path)
+        tensors: Tensors = weights.items()
+    else:
+        read, stream = _foreign(raw, path)
+        config = _config(lambda: read(raw), path)
+        talk = chat.from_folder(path, tokenizer)
+        tensors = stream(weights, config.n_layers)
+    described = {"generator": asdict(config), "chat": asdict(talk)}
+    mark = checkpoint.fingerprint(described, path.glob("*.safetensors"), tokenizer)
+    return _source(config, tokenizer, talk, tensors, mark, path)
+
+
+def _from_gguf(path: Path) -> _Source:
+    file = gguf.GGUFFile(path)
+    settings = gguf.config(file)
+    config, tokenizer = _config(lambda: settings, path), gguf.tokenizer(file)
+    with path.open("rb") as opened:
+        mark = hashlib.file_digest(opened, "sha256").hexdigest()[:16]
+    talk = chat.from_gguf(file, tokenizer)
+    return _source(config, tokenizer, talk, gguf.tensors(file, settings), mark, path)
+
+
+def _source(
+    config: GeneratorConfig,
+    tokenizer: Tokenizer,
+    talk: ChatFormat,
+    tensors: Tensors,
+    mark: str,
+    path: Path,
+) -> _Source:
+    if tokenizer.size > config.vocab_size:
+        raise CheckpointError(
+            f"{path}: the tokenizer has {tokenizer.size} tokens, the model only "
+            f"{config.vocab_size}; they do not belong together"
+        )
+    return _Source(config, tokenizer, talk, tensors, mark)
+
+
+def _gguf_file(path: Path) -> Path | None:
+    """The GGUF file that a path means; None where it means a folder of another layout."""
+    if path.is_file():
+        if path.suffix != ".gguf":
+            raise CheckpointError(f"{path} is neither a .gguf file nor a model's folder")
+        return path
+    if not path.is_dir():
+        raise CheckpointError(f"{path} does not exist")
+    found = sorted(path.glob("*.gguf"))
+    if not found or any(path.glob("*.safetensors")):
+        return None
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise CheckpointError(f"{path} holds {len(found)} GGUF files ({names}); name one of them")
+    return found[0]
+
+
+def _own(raw: Mapping[str, Any], folder: Path) -> tuple[GeneratorConfig, ChatFormat]:
+    if raw.get("kind") != "generator":
+        raise CheckpointError(f"{folder} holds a model of kind {raw.get('kind')!r}, no generator")
+    talk = dict(raw.get("chat", {}))
+    talk["ends"] = tuple(talk.get("ends", ()))
+    config = _built(GeneratorConfig, raw.get("generator", {}), "generator", folder)
+    return config, _built(ChatFormat, talk, "chat", folder)
+
+
+_Reader = Callable[[Mapping[str, Any]], dict[str, Any]]
+_Stream = Callable[[checkpoint.Weights, int], Tensors]
+
+
+def _foreign(raw: Mapping[str, Any], folder: Path) -> tuple[_Reader, _Stream]:
+    kind = raw.get("model_type")
+    for layout in (llama, gpt2):
+        if kind in layout.MODEL_TYPES:
+            return layout.config, layout.tensors
+    known = ", ".join(sorted((*llama.MODEL_TYPES, *gpt2.MODEL_TYPES)))
+    raise CheckpointError(f"{folder}: model_type {kind!r}; read are {known}")
+
+
+def _config(read: Callable[[], dict[str, Any]], path: Path) -> GeneratorConfig:
+    try:
+        values = read()
+    except KeyError as error:
+        raise CheckpointError(f"{path}: config.json lacks {error}") from error
+    if absent := [name for name, value in values.items() if value is None]:
+        raise CheckpointError(f"{path} does not say {', '.join(absent)}")
+    built: GeneratorConfig = _built(GeneratorConfig, values, "generator", path)
+    return built
+
+
+def _built(kind: type[Any], values: Mapping[str, Any], key: str, path: Path) -> Any:
+    if unknown := set(values) - {field.name for field in fields(kind)}:
+        raise CheckpointError(f"{path}: unknown {key} settings: {', '.join(sorted(unknown))}")
+    try:
+        return kind(**values)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{path}: {key} settings: {error}") from error

@@ -1,0 +1,86 @@
+"""SmolLM2-135M-Instruct with its real weights: known ids, and a known greedy answer.
+
+The answer is that of the published Llama code with the file's numbers in float32.
+"""
+
+import os
+from pathlib import Path
+
+import platformdirs
+import pytest
+import torch
+
+from generator import Message, Sampling, Writer
+from generator.decoding import decode
+from transformer.runtime import seeded
+
+_INSTALLED = platformdirs.user_data_path("attest") / "models" / "smollm2"
+_PATH = Path(os.environ.get("ATTEST_TEST_SMOLLM2") or _INSTALLED)
+
+pytestmark = pytest.mark.skipif(
+    not (_PATH.is_file() or any(_PATH.glob("*.gguf"))),
+    reason="no weights: run `attest models pull smollm2`, or name them in ATTEST_TEST_SMOLLM2",
+)
+
+_CAPITAL = [Message("user", "What is the capital of France?")]
+_COLOURS = [Message("user", "Name three colours.")]
+
+
+@pytest.fixture(scope="module")
+def whole() -> Writer:
+    return Writer.load(_PATH, "fp32")
+
+
+@pytest.fixture(scope="module")
+def small() -> Writer:
+    return Writer.load(_PATH)
+
+
+_IDS = {
+    "The year 2024 had 366 days; don't": (
+        "504 713 216 34 32 34 36 761 216 35 38 38 2009 43 1326 982"
+    ),
+    "안녕 🧑🏽‍🌾": "183 239 226 182 223 239 15107 117 235 10813 233 138 321 231 10813 230 139",
+    "def f(x):\n    return x**2\n\n": "1604 275 24 104 727 472 1003 1792 828 34 1116",
+}
+_ANSWER = (
+    "33 30 3950 42 669 314 260 768 5452 7302 28 564 "
+    "357 506 597 260 768 15154 30 3950 314 253 7302 338"
+)
+
+
+@pytest.mark.parametrize(("text", "known"), _IDS.items())
+def test_the_tokenizer_has_its_published_ids(small: Writer, text: str, known: str) -> None:
+    ids = [int(number) for number in known.split()]
+    assert small.tokenizer.encode(text) == ids
+    assert small.tokenizer.decode(ids) == text
+
+
+def test_the_model_speaks_as_its_makers_meant(small: Writer) -> None:
+    assert small.notice is None
+    assert small.context == 2048
+    assert small.parameters == 134_515_008
+    assert small.stream(_CAPITAL, Sampling(), seeded(0)).prompt_tokens == 37
+
+
+def test_the_whole_model_gives_the_known_greedy_answer(whole: Writer) -> None:
+    prompt = whole.tokenizer.encode(whole._prompts.text(_COLOURS), specials=True)
+    ids = list(decode(whole.model, prompt, Sampling(max_tokens=24), ends=(0, 2), rng=seeded(0)))
+    assert ids == [int(number) for number in _ANSWER.split()]
+
+
+def test_four_bits_give_an_answer_that_ends_by_itself(small: Writer) -> None:
+    written = small.write(_CAPITAL, Sampling(max_tokens=40), seeded(0))
+    assert (written.text, written.finish_reason) == ("The capital of France is Paris.", "stop")
+
+
+def test_four_bits_stay_near_the_whole_model(whole: Writer, small: Writer) -> None:
+    tokens = small.tokenizer.encode("Rain is likely in the north, while the south stays dry. " * 3)
+    with torch.inference_mode():
+        expected = whole.model(torch.tensor([tokens]))[0].log_softmax(-1)
+        cache = small.model.new_cache(len(tokens))
+        steps = [small.model(torch.tensor([[token]]), cache)[0] for token in tokens]
+        actual = torch.cat(steps).log_softmax(-1)
+    divergence = (expected.exp() * (expected - actual)).sum(-1)
+    assert divergence.mean() < 0.02
+    assert divergence.max() < 0.1
