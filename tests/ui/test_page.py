@@ -1,0 +1,213 @@
+"""The page in a browser, from outside."""
+
+from pathlib import Path
+
+from playwright.sync_api import FilePayload, Page, expect
+
+from tests.ui.conftest import FLOW, LONG_NAME, Visit
+
+QUESTION = "How many litres a minute does the Orinoco pump move?"
+KOREAN_QUESTION = (
+    "회의실 예약은 어디에 신청하나요?"  # quoted at once: the generator knows no Korean
+)
+UNANSWERABLE = "화성 탐사 예산은 얼마인가?"
+
+
+def ask(page: Page, question: str) -> None:
+    """Ask, and wait for the end of the answer."""
+    turns = page.locator("#a-past .a-turn")
+    before = turns.count()
+    page.fill("#a-question textarea", question)
+    page.press("#a-question textarea", "Enter")
+    expect(turns).to_have_count(before + 1, timeout=30_000)
+
+
+def see(page: Page, tab: str) -> None:
+    page.click(f"#a-tab-{tab}-button")
+    expect(page.locator(f"#a-tab-{tab}")).to_be_visible()
+
+
+def is_within(page: Page, inner: str, outer: str) -> bool:
+    """Whether an element can be seen inside of another that scrolls."""
+    small, large = page.locator(inner).bounding_box(), page.locator(outer).bounding_box()
+    assert small is not None
+    assert large is not None
+    below = small["y"] + small["height"] <= large["y"] + large["height"]
+    return large["y"] <= small["y"] and below
+
+
+def has_no_sideways_scroll(page: Page) -> bool:
+    return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+
+
+def test_an_answer_streams_and_its_citation_opens_the_source(visit: Visit) -> None:
+    page = visit(height=600)
+    page.fill("#a-question textarea", QUESTION)
+    page.press("#a-question textarea", "Enter")
+    expect(page.locator("#a-live .a-waiting")).to_be_visible()
+    expect(page.locator("#a-live .a-question")).to_have_text(QUESTION)
+    expect(page.locator("#a-stop")).to_be_visible()
+    first = page.locator("#a-past .a-cite").first
+    expect(first).to_be_visible(timeout=30_000)
+    expect(page.locator("#a-past .a-claim").first).to_have_text(FLOW)
+    expect(page.locator("#a-stop")).to_be_hidden()
+
+    first.click()
+    source = page.locator("#a-source")
+    expect(source.locator("h3")).to_have_text("Orinoco pump")
+    expect(source.locator(".a-place")).to_contain_text("orinoco.md")
+    expect(source.locator("mark")).to_have_text(FLOW)
+    expect(source.locator(".a-passage")).to_contain_text("Nothing on this line")
+    assert is_within(page, "#a-source mark", "#a-source")
+    assert page.locator("#a-source").evaluate("panel => panel.scrollTop") > 0
+    page.keyboard.press("Escape")
+    expect(source).to_be_hidden()
+
+
+def test_stopping_keeps_the_turn(visit: Visit) -> None:
+    page = visit()
+    page.fill("#a-question textarea", QUESTION)
+    page.press("#a-question textarea", "Enter")
+    page.click("#a-stop")
+    expect(page.locator("#a-past .a-question")).to_have_text(QUESTION)
+    expect(page.locator("#a-past .a-notes")).to_contain_text("Stopped before")
+    expect(page.locator("#a-live .a-turn")).to_be_hidden()
+    expect(page.locator("#a-send")).to_be_visible()
+
+
+def test_declining_is_no_error(visit: Visit) -> None:
+    page = visit()
+    ask(page, UNANSWERABLE)
+    expect(page.locator("#a-past .a-declined")).to_be_visible()
+    expect(page.locator("#a-past .a-cite")).to_have_count(0)
+    expect(page.get_by_role("alert")).to_have_count(0)
+    page.click("#a-new")
+    expect(page.locator("#a-past .a-examples")).to_be_visible()
+
+
+def test_an_example_is_asked_by_a_click(visit: Visit) -> None:
+    page = visit("ko-KR")
+    example = page.locator(".a-examples button").first
+    question = example.inner_text()
+    example.click()
+    expect(page.locator("#a-past .a-question")).to_have_text(question)
+
+
+def test_a_question_stays_within_the_chosen_documents(visit: Visit) -> None:
+    page = visit()
+    page.click("#a-scope input")
+    page.get_by_role("option", name="Orinoco pump").click()
+    page.keyboard.press("Escape")
+    ask(page, KOREAN_QUESTION)
+    expect(page.locator("#a-past .a-declined")).to_be_visible()
+
+
+def test_files_come_in_are_listed_and_go_again(visit: Visit, tmp_path: Path) -> None:
+    hostile = "<img src=x onerror=1>.txt"
+    page = visit()
+    see(page, "library")
+    page.set_input_files(
+        "#a-drop input[type=file]",
+        [
+            FilePayload(name=hostile, mimeType="text/plain", buffer=b"A gasket costs 3 euros."),
+            FilePayload(name="empty.txt", mimeType="text/plain", buffer=b""),
+        ],
+    )
+    news = page.locator("#a-news")
+    expect(news).to_contain_text("1 of 2 files taken in")
+    expect(news.locator("li").first).to_contain_text(hostile)
+    expect(news.locator("li").nth(1)).to_contain_text("No text")
+
+    see(page, "ask")
+    page.click("#a-scope input")
+    expect(page.get_by_role("option", name="onerror")).to_be_visible()
+    page.keyboard.press("Escape")
+    see(page, "library")
+    page.fill("#a-find :is(input, textarea)", "onerror")
+    row = page.locator("#a-list tbody tr")
+    expect(row).to_have_count(1)
+    row.locator("[data-confirm]").click()
+    row.locator("[data-keep]").click()
+    expect(row.locator("[data-send]")).to_be_hidden()
+    row.locator("[data-confirm]").click()
+    row.locator("[data-send]").click()
+    expect(news).to_contain_text("was removed")
+    assert page.evaluate("window.__pwn") is None
+    expect(page.locator("#a-list")).to_contain_text("No document has")
+
+
+def test_the_language_follows_the_browser_and_the_switch(visit: Visit) -> None:
+    page = visit("ko-KR")
+    expect(page.locator("#a-tab-ask-button")).to_have_text("질문")
+    ask(page, KOREAN_QUESTION)
+    expect(page.locator("#a-past .a-claim").first).to_contain_text("내선 311")
+    page.get_by_label("English").click()
+    expect(page.locator("#a-tab-ask-button")).to_have_text("Ask")
+    expect(page.locator("#a-past .a-small")).to_have_text("Sources")
+    expect(page.locator("#a-past .a-question")).to_have_text(KOREAN_QUESTION)
+    page.reload()
+    page.wait_for_selector("html.a-shown", state="attached")
+    expect(page.locator("#a-tab-ask-button")).to_have_text("Ask")
+    assert page.evaluate("document.documentElement.lang") == "en"
+
+
+def test_a_hostile_document_is_shown_literally(visit: Visit) -> None:
+    page = visit()
+    see(page, "search")
+    page.fill("#a-query :is(input, textarea)", "valve handbook")
+    page.press("#a-query :is(input, textarea)", "Enter")
+    hit = page.locator(".a-hit", has_text="valve handbook").first
+    text = hit.locator(".a-text")
+    expect(text).to_contain_text("<script>window.__pwn = 1</script> where a<b && c>d.")
+    expect(text).to_contain_text("<img src=x onerror='window.__pwn = 2'>")
+    expect(text).to_contain_text("${window.__pwn = 3} {{4}}")
+    expect(text.locator("mark").first).to_have_text("valve")
+    hit.locator("[data-send]").click()
+    expect(page.locator(".a-found")).to_contain_text("like “hostile”")
+    assert page.evaluate("window.__pwn") is None
+
+
+def test_the_report_is_built_and_can_be_downloaded(visit: Visit) -> None:
+    page = visit()
+    see(page, "report")
+    page.click("#a-build")
+    expect(page.locator(".a-group").first).to_be_visible(timeout=30_000)
+    with page.expect_download() as download:
+        page.click("#a-download")
+    assert download.value.suggested_filename == "attest-report.html"
+    assert "<h1>" in Path(download.value.path()).read_text(encoding="utf-8")
+
+
+def test_a_phone_sees_everything_without_scrolling_sideways(visit: Visit) -> None:
+    page = visit("ko-KR", 390, 844)
+    assert has_no_sideways_scroll(page)
+    ask(page, KOREAN_QUESTION)
+    page.locator("#a-past .a-cite").first.click()
+    panel = page.locator("#a-source").bounding_box()
+    assert panel is not None
+    assert panel["y"] + panel["height"] <= 845
+    assert is_within(page, "#a-source mark", "#a-source")
+    assert has_no_sideways_scroll(page)
+    page.locator("#a-source [data-close]").click()
+    for tab, shown in (
+        ("search", "#a-go"),
+        ("library", "#a-list tbody tr"),
+        ("report", "#a-build"),
+    ):
+        see(page, tab)
+        expect(page.locator(shown).first).to_be_visible()
+        assert has_no_sideways_scroll(page), tab
+    see(page, "library")
+    name = page.locator("#a-list small", has_text=LONG_NAME[:30]).first
+    assert name.evaluate("cell => cell.scrollWidth > cell.clientWidth")
+
+
+def test_two_visitors_do_not_see_each_other(visit: Visit) -> None:
+    mine, yours = visit("ko-KR"), visit("ko-KR")
+    ask(mine, KOREAN_QUESTION)
+    ask(yours, UNANSWERABLE)
+    expect(mine.locator("#a-past .a-question")).to_have_text([KOREAN_QUESTION])
+    expect(yours.locator("#a-past .a-question")).to_have_text([UNANSWERABLE])
+    mine.reload()
+    mine.wait_for_selector("html.a-shown", state="attached")
+    expect(mine.locator("#a-past .a-turn")).to_have_count(0)

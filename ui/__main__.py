@@ -1,0 +1,117 @@
+"""`python -m ui`: serve the page and the HTTP service until Ctrl-C, with ATTEST_* for settings."""
+
+import errno
+import os
+import signal
+import socket
+import sys
+import tempfile
+import threading
+
+import uvicorn
+
+from index import StorageError
+from rag.assistant import Assistant
+from rag.errors import AttestError
+from rag.models import locate
+from rag.settings import load_settings
+
+_GRACE_S = 2  # for open connections at the end: a page keeps one for as long as it is shown
+
+
+class CannotListen(AttestError):
+    """The address cannot be had."""
+
+
+class Server(uvicorn.Server):
+    """Says where it can be reached, once it can."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for listener in sockets or ():
+            host, port = listener.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            print(f"Attest listens on http://{shown}:{port}", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    """Serve; the exit code, and one line on stderr where it is not 0."""
+    # A terminated process unwinds like an interrupted one: its temporary folder goes with it.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        settings = load_settings({})
+        with (
+            listening(settings.host, settings.port) as listener,
+            Assistant.open(settings) as assistant,
+            tempfile.TemporaryDirectory(prefix="attest-", ignore_cleanup_errors=True) as folder,
+        ):
+            os.environ.setdefault("GRADIO_TEMP_DIR", folder)  # its own default is shared by users
+            serve(assistant, listener)
+    except (AttestError, StorageError) as error:
+        print(f"attest: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A socket that takes connections, which wait until the service is ready.
+
+    Raises:
+        CannotListen: another program has the port, or this machine has no such address.
+    """
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    if os.name != "nt":  # there, it would let two programs have the same port
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            raise CannotListen(
+                f"port {port} on {host} cannot be had ({error.strerror}): end the program that "
+                "has it, or choose another with --port or ATTEST_PORT"
+            ) from error
+        raise CannotListen(
+            f"{host} is not an address of this machine ({error.strerror}): choose another with "
+            "--host or ATTEST_HOST"
+        ) from error
+    return listener
+
+
+def serve(assistant: Assistant, listener: socket.socket) -> None:
+    """Run until the process is told to end.
+
+    Raises:
+        ModelMissing: a model that the page needs is not on this machine.
+    """
+    settings = assistant.settings
+    for name in (assistant.status().encoder, settings.generator):
+        locate(name, settings.models_dir)
+    from rag.api import create_app
+    from ui.app import mount
+
+    config = uvicorn.Config(
+        mount(create_app(assistant), assistant),
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    threading.Thread(target=_warm, args=(assistant,), daemon=True).start()
+    Server(config).run(sockets=[listener])
+
+
+def _warm(assistant: Assistant) -> None:
+    try:
+        assistant.warm()
+    except Exception as error:
+        print(f"attest: the models could not be loaded: {error}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    code = main()
+    # A thread may still load a model or write an answer: nobody waits for it at the end.
+    sys.stderr.flush()
+    os._exit(code)
