@@ -23,8 +23,8 @@ _USEFUL = 60  # tokens that a passage should have to stand for itself
 # An encoder may read a word of a million letters as one unknown token. No passage gets that long.
 _LETTERS_PER_TOKEN = 12
 _FEW_LETTERS = 32
-_PART_WIDTH = 48  # columns of a title or a heading in the encoded text
-_PATH_WIDTH = 128  # columns of all of them together
+_PART_WIDTH = 112  # columns of a title or a heading in the encoded text
+_PATH_WIDTH = 176  # columns of all of them together
 
 
 class _Boundary(IntEnum):

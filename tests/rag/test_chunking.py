@@ -72,11 +72,11 @@ def test_long_names_are_cut_by_words_and_the_text_never() -> None:
     prefix, newline, rest = encoded_text("word " * 50, ("긴제목" * 60,), text).partition("\n")
 
     assert newline + rest == "\n" + text
-    assert prefix == f"{' '.join(['word'] * 9)}… › {('긴제목' * 60)[:24]}…"
+    assert prefix == f"{' '.join(['word'] * 22)}… › {('긴제목' * 60)[:56]}…"
 
 
 def test_of_a_long_path_the_middle_goes_first() -> None:
-    path = tuple(f"{level} " + "heading name " * 3 for level in ("first", "second", "third"))
+    path = tuple(f"{level} " + "heading name " * 5 for level in ("first", "second", "third"))
 
     encoded = encoded_text("The title of the whole document", path, "Text.")
 
