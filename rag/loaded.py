@@ -37,7 +37,7 @@ class LoadedModels:
                 self._set_threads()
                 from encoder import Embedder
 
-                with _readable():
+                with _loading():
                     self._embedders[name] = Embedder.load(folder)
             return self._embedders[name]
 
@@ -52,7 +52,7 @@ class LoadedModels:
         self._set_threads()
         from generator import Writer
 
-        with _readable():
+        with _loading():
             return Writer.load(path)
 
     def _set_threads(self) -> None:
@@ -62,14 +62,17 @@ class LoadedModels:
 
 
 @contextmanager
-def _readable() -> Iterator[None]:
-    """A checkpoint that cannot be read is the user's to mend."""
+def _loading() -> Iterator[None]:
+    """A checkpoint that cannot be read is the user's to mend; reading one leaves nothing behind."""
+    from transformer import runtime
     from transformer.errors import ModelError
 
     try:
         yield
     except ModelError as error:
         raise Unreadable(str(error)) from error
+    finally:
+        runtime.give_back_memory()
 
 
 def speaks(name: str, language: str) -> bool:
@@ -80,7 +83,7 @@ def speaks(name: str, language: str) -> bool:
 
 def describe(path: Path) -> tuple[str, int]:
     """Fingerprint and number of parameters of a model of either kind."""
-    with _readable():
+    with _loading():
         if kind_of(path) == "encoder":
             from encoder import Embedder
 

@@ -1,7 +1,9 @@
 """What the machine offers, and randomness that repeats."""
 
 import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -44,3 +46,18 @@ def test_a_seed_leaves_the_global_state_alone() -> None:
     before = torch.get_rng_state()
     torch.rand(4, generator=runtime.seeded(7))
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and glibc's own allocator")
+def test_freed_memory_goes_back_to_the_system() -> None:
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
+
+    # Small pieces, of which the last one stays: the C library keeps what lies below it.
+    pieces = [bytearray(4000) for _ in range(20_000)]
+    kept = pieces.pop()
+    full = resident()
+    del pieces
+    runtime.give_back_memory()
+
+    assert full - resident() > 10_000_000 // 4096, len(kept)
