@@ -2,15 +2,14 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from index.analysis import content_words
 from rag import confidence, prompts
+from rag.draft import OLD, Draft, admit, transcribe
 from rag.evidence import Evidence, find_evidence
-from rag.records import Answer, AnswerMode, Citation, Hit, SearchResult
-from rag.sentences import sentences
-from rag.support import borne_out, supporting
+from rag.records import Answer, AnswerMode, SearchResult
 
 if TYPE_CHECKING:
     from encoder import Embedder
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 _SENTENCES = 3  # quoted at most
 _NEAR = 0.75  # a further sentence must reach so much of the best one's score
-_OLD = 0.3  # with no more than this share of new words, a sentence says nothing new
 _SHORT = 160  # characters, up to which a sentence is followed by the next
 
 
@@ -29,47 +27,6 @@ class Speakers:
     embedder: "Embedder | None"
     writer: "Writer | None"
     names: dict[str, str]  # role to model name, for the record
-
-
-@dataclass(slots=True)
-class _Draft:
-    """An answer in the making: its text, and what each of its sentences rests on."""
-
-    text: str = ""
-    citations: list[Citation] = field(default_factory=list)
-    unsupported: list[tuple[int, int]] = field(default_factory=list)
-    markers: dict[int, int] = field(default_factory=dict)  # chunk id to its number
-    cut: bool = False  # the writer reached its limit
-
-    def append(self, piece: str) -> str:
-        self.text += piece
-        return piece
-
-    def cite(self, start: int, hit: Hit, quote_start: int, quote_end: int, score: float) -> None:
-        """Rest the text from `start` to its present end on a quote of the hit's document."""
-        chunk = hit.chunk
-        self.citations.append(
-            Citation(
-                marker=self.markers.setdefault(chunk.id, len(self.markers) + 1),
-                chunk_id=chunk.id,
-                document=chunk.document,
-                quote=chunk.text[quote_start - chunk.start : quote_end - chunk.start],
-                start=quote_start,
-                end=quote_end,
-                page=chunk.page,
-                answer_start=start,
-                answer_end=len(self.text),
-                score=score,
-            )
-        )
-
-    def quote(self, evidence: Evidence) -> str:
-        separator = "\n" if self.text else ""
-        start = len(self.text) + len(separator)
-        # A line break inside a sentence is the document's layout, not its words.
-        piece = self.append(separator + " ".join(evidence.text.split()))
-        self.cite(start, evidence.hit, evidence.start, evidence.end, evidence.score)
-        return piece
 
 
 def answer(
@@ -87,7 +44,7 @@ def answer(
     `auto` quotes first, and adds of the writer's words what the passages bear out.
     """
     began = time.perf_counter()
-    draft, notes = _Draft(), list[str]()
+    draft, notes = Draft(), list[str]()
     evidence = find_evidence(question, found, embedder=speakers.embedder)
     relevant = confidence.is_relevant(evidence, found)
     writer = speakers.writer if relevant and mode != "extract" else None
@@ -102,7 +59,7 @@ def answer(
     if writer is not None:
         sampling = sampling or _sampling(mode)
         pieces = prompts.write(question, found.hits, writer, sampling, seed, notes)
-        yield from (_streamed if mode == "generate" else _added)(pieces, found.hits, draft)
+        yield from (transcribe if mode == "generate" else admit)(pieces, found.hits, draft)
         draft.cut = mode == "generate" and pieces.finish_reason == "length"
     yield Answer(
         question=question,
@@ -138,7 +95,7 @@ def choose(evidence: Sequence[Evidence]) -> list[Evidence]:
         if chosen and candidate.score < _NEAR * chosen[0].score:
             break
         words = set(content_words(candidate.text))
-        if chosen and len(words - said) <= _OLD * len(words):
+        if chosen and len(words - said) <= OLD * len(words):
             continue
         chosen.append(candidate)
         said |= words
@@ -154,38 +111,3 @@ def choose(evidence: Sequence[Evidence]) -> list[Evidence]:
 def _after(one: Evidence, evidence: Sequence[Evidence]) -> Evidence | None:
     later = [e for e in evidence if e.hit is one.hit and e.start >= one.end]
     return min(later, key=lambda e: e.start, default=None)
-
-
-def _streamed(pieces: Iterator[str], hits: Sequence[Hit], draft: _Draft) -> Iterator[str]:
-    """All that the writer says, shown as it comes; its evidence is looked for at the end."""
-    for piece in pieces:
-        yield draft.append(piece)
-    whole = draft.text
-    for start, end in sentences(whole):
-        found = supporting(whole[start:end], hits)
-        if found is None:
-            draft.unsupported.append((start, end))
-        else:
-            draft.text = whole[:end]
-            draft.cite(start, *found, score=1.0)
-    draft.text = whole
-
-
-def _added(pieces: Iterator[str], hits: Sequence[Hit], draft: _Draft) -> Iterator[str]:
-    """Of what the writer says, the sentences that are borne out and say something new."""
-    written = "".join(pieces)
-    for start, end in sentences(written):
-        sentence = written[start:end]
-        words = set(content_words(sentence))
-        said = set(content_words(draft.text))
-        found = supporting(sentence, hits)
-        if found is None or len(words - said) <= _OLD * len(words):
-            continue
-        hit, *span = found
-        begin, stop = (offset - hit.chunk.start for offset in span)
-        if not borne_out(sentence, hit.chunk.text[begin:stop]):
-            continue  # its words stand in the passage, but nowhere together
-        yield draft.append("\n")
-        at = len(draft.text)
-        yield draft.append(sentence)
-        draft.cite(at, *found, score=1.0)

@@ -10,12 +10,13 @@ from rag.records import Hit
 from rag.sentences import sentences
 
 ENOUGH = 0.6  # share of a sentence's content words that must stand in the passage
+ALMOST_ALL = 0.9  # of them, in one sentence that states the same
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NAME = re.compile(r"(?<=[\w,;:)] )[A-Z][\w-]*\w|\b[A-Z]{2,}[\w-]*")
 
 
-def borne_out(sentence: str, passage: str) -> bool:
+def borne_out(sentence: str, passage: str, *, enough: float = ENOUGH) -> bool:
     """Every number, every name and 60 % of the content words of the sentence are in the passage."""
     if not _numbers(sentence) <= _numbers(passage):
         return False
@@ -23,11 +24,20 @@ def borne_out(sentence: str, passage: str) -> bool:
     if not all(set(content_words(name)) <= held for name in _NAME.findall(sentence)):
         return False
     words = set(content_words(sentence))
-    return bool(words) and len(words & held) >= ENOUGH * len(words)
+    return bool(words) and len(words & held) >= enough * len(words)
 
 
 def _numbers(text: str) -> set[str]:
     return {number.replace(",", "") for number in _NUMBER.findall(text)}
+
+
+def stating(sentence: str, hits: Sequence[Hit]) -> tuple[Hit, int, int] | None:
+    """A single sentence of a hit that says almost the same, and its span in the document's text."""
+    for hit in hits:
+        for start, end in _sentences(hit):
+            if borne_out(sentence, hit.chunk.text[start:end], enough=ALMOST_ALL):
+                return hit, hit.chunk.start + start, hit.chunk.start + end
+    return None
 
 
 def supporting(sentence: str, hits: Sequence[Hit]) -> tuple[Hit, int, int] | None:
@@ -55,11 +65,16 @@ def supporting(sentence: str, hits: Sequence[Hit]) -> tuple[Hit, int, int] | Non
 
 
 def _spans(hit: Hit) -> Iterator[tuple[int, int]]:
-    """Each sentence of the hit that is not a heading, and each two in a row."""
-    text = hit.chunk.text
-    own = [span for span in sentences(text) if not is_heading(text[span[0] : span[1]], hit)]
+    """Each sentence of the hit, and each two in a row."""
+    own = _sentences(hit)
     yield from own
     yield from ((one[0], two[1]) for one, two in pairwise(own))
+
+
+def _sentences(hit: Hit) -> list[tuple[int, int]]:
+    """The spans of the hit's sentences that are no headings."""
+    text = hit.chunk.text
+    return [span for span in sentences(text) if not is_heading(text[span[0] : span[1]], hit)]
 
 
 def _closeness(words: set[str], text: str) -> float:
