@@ -62,7 +62,9 @@ def _labels(
     n = len(vectors)
     if distinct < 2:
         return np.zeros(n, np.int64), None
-    tried = [min(k, distinct)] if k else range(2, min(_MOST, distinct, max(2, n // 2)) + 1)
+    # Two languages part a library better than any subject does: a few groups at the least.
+    fewest = min(max(2, round((n / 3) ** 0.5)), distinct)
+    tried = [min(k, distinct)] if k else range(fewest, max(fewest, min(_MOST, n // 2)) + 1)
     best: tuple[float, NDArray[np.int64]] | None = None
     for count in tried:
         labels = _kmeans(vectors, count, seed)
