@@ -92,7 +92,7 @@ def _template(folder: Path, described: Mapping[str, Any]) -> str | None:
         return path.read_text(encoding="utf-8")
     found = described.get("chat_template")
     if isinstance(found, list):  # several, by name
-        found = {entry["name"]: entry["template"] for entry in found}.get("default")
+        found = {entry.get("name"): entry.get("template") for entry in found}.get("default")
     return found
 
 

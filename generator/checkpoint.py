@@ -4,23 +4,19 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
-
-from torch import Tensor, nn
+from typing import Any
 
 from generator import chat
 from generator.chat import ChatFormat
 from generator.config import GeneratorConfig
 from generator.model import Generator
-from transformer import checkpoint, runtime
-from transformer.checkpoint import Place, Tensors
+from generator.precision import Precision, placing
+from transformer import checkpoint
+from transformer.checkpoint import Tensors
 from transformer.errors import CheckpointError
 from transformer.foreign import gguf, gpt2, llama
-from transformer.position import LearnedPositions
-from transformer.quantize import Int8Linear, QuantizedLinear, quantized
+from transformer.quantize import QuantizedLinear
 from transformer.tokenizer import Tokenizer
-
-Precision = Literal["fp32", "int8", "int4"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +46,8 @@ def load(path: Path, precision: Precision) -> GeneratorCheckpoint:
 
     Args:
         path: a folder with safetensors, a .gguf file, or a folder that holds one
-        precision: of the matrices. "int4" falls back to 8 bits where a shape does not fit, and
-            the head always has at least 8; norms stay float32
+        precision: of the matrices; "int4" takes 8 bits where a shape does not fit. Norms stay
+            float32, embeddings take the processor's fast format
 
     Raises:
         CheckpointError: something is missing, damaged, or of a kind that is not read.
@@ -63,7 +59,7 @@ def load(path: Path, precision: Precision) -> GeneratorCheckpoint:
     tensors = source.tensors
     if source.config.tied:  # some files hold the matrix a second time
         tensors = ((name, tensor) for name, tensor in tensors if name != "head.weight")
-    checkpoint.fill(model, tensors, source=path, place=_place(precision))
+    checkpoint.fill(model, tensors, source=path, place=placing(precision))
     return GeneratorCheckpoint(
         model.eval(), source.tokenizer, source.chat, source.fingerprint, parameters
     )
@@ -84,41 +80,6 @@ def save(loaded: GeneratorCheckpoint, folder: Path) -> None:
         "chat": asdict(loaded.chat),
     }
     checkpoint.save(folder, config=config, module=loaded.model, tokenizer=loaded.tokenizer)
-
-
-def _place(precision: Precision) -> Place:
-    match precision:
-        case "fp32":
-            return _whole
-        case "int8":
-            return _quantizing(8)
-        case "int4":
-            return _quantizing(4)
-
-
-def _whole(model: nn.Module, name: str, tensor: Tensor) -> None:
-    checkpoint.set_parameter(model, name, tensor.float())
-
-
-def _quantizing(bits: Literal[4, 8]) -> Place:
-    def place(model: nn.Module, name: str, tensor: Tensor) -> None:
-        owner_name, _, leaf = name.rpartition(".")
-        owner = model.get_submodule(owner_name)
-        if isinstance(owner, nn.Linear) and leaf == "weight":
-            # The bias may come before its matrix or after it, then as any other parameter.
-            bias = None if owner.bias is None or owner.bias.is_meta else owner.bias
-            layer = quantized(tensor, bias, bits=8 if owner_name == "head" else bits)
-            model.set_submodule(owner_name, layer)
-        elif name == "embedding.weight" and isinstance(model, Generator) and model.head is None:
-            # The head reads few rows at 8 bits, and many from the embedding itself.
-            model.head = Int8Linear(tensor)
-            checkpoint.set_parameter(model, name, model.head.dense)
-        elif isinstance(owner, nn.Embedding | LearnedPositions):
-            checkpoint.set_parameter(model, name, tensor.to(runtime.fast_dtype()))
-        else:
-            _whole(model, name, tensor)
-
-    return place
 
 
 def _open(path: Path) -> _Source:
@@ -143,7 +104,11 @@ def _open(path: Path) -> _Source:
 def _from_gguf(path: Path) -> _Source:
     file = gguf.GGUFFile(path)
     settings = gguf.config(file)
-    config, tokenizer = _config(lambda: settings, path), gguf.tokenizer(file)
+    config = _config(lambda: settings, path)
+    try:
+        tokenizer = gguf.tokenizer(file)
+    except KeyError as error:
+        raise CheckpointError(f"{path}: metadata lacks {error}") from error
     with path.open("rb") as opened:
         mark = hashlib.file_digest(opened, "sha256").hexdigest()[:16]
     talk = chat.from_gguf(file, tokenizer)

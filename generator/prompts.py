@@ -21,12 +21,16 @@ from transformer.tokenizer import Tokenizer
 
 Role = Literal["system", "user", "assistant"]
 
-# For models that bring no template. Unlike theirs it is ours, and any text model can read it.
+# For models that bring no template; any model of text understands it.
 _PLAIN = (
     "{{ bos_token }}{% for message in messages %}"
     "{{ message.role | capitalize }}: {{ message.content }}\n\n"
     "{% endfor %}Assistant:"
 )
+_PLAIN_NOTICE = (
+    "the model has no chat template; prompts are written as 'System: …', 'User: …', 'Assistant:'"
+)
+_PLAIN_STOPS = ("\n\nUser:", "\n\nSystem:")  # no token ends a turn: the next one does
 _MARK = re.compile("\ue000([0-9]+)\ue001")  # private-use characters, which templates do not write
 
 
@@ -56,6 +60,7 @@ class Prompts:
     Attributes:
         notice: what a user should know about the form of the prompts; None where it is the
             model's own
+        stops: texts that end an answer besides the model's end tokens
 
     Raises:
         CheckpointError: the template is not Jinja.
@@ -66,20 +71,17 @@ class Prompts:
         self._tokenizer = tokenizer
         self._specials = tokenizer.special_tokens()
         self._special = _any_of(self._specials)
-        self.notice = (
-            "the model has no chat template; prompts are written as 'System: …', 'User: …', "
-            "'Assistant:'"
-            if chat.template is None
-            else None
-        )
+        plain = chat.template is None
+        self.notice = _PLAIN_NOTICE if plain else None
+        self.stops = _PLAIN_STOPS if plain else ()
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
         )
         environment.globals.update(raise_exception=_refuse, strftime_now=_now)
         try:
             self._template = environment.from_string(chat.template or _PLAIN)
-        except TemplateError as error:
-            raise CheckpointError(f"the model's chat template is not readable: {error}") from error
+        except Exception as error:  # also of Python's own compiler, for what is nested too deep
+            raise CheckpointError(f"the model's chat template is not readable: {error}") from None
 
     def text(self, messages: Sequence[Message]) -> str:
         """The prompt as a text, up to where the assistant begins to speak.
@@ -97,7 +99,7 @@ class Prompts:
         """
         parts = self._parts(messages)
         text = "".join(part.text for part in parts)
-        own = list(self._own_specials(parts))
+        own = self._own_specials(parts)
         if own == [match.span() for match in self._special.finditer(text)]:
             return self._tokenizer.encode(text, specials=True)
         # Somebody wrote a special token into a message: cut at the template's, join all else.

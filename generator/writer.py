@@ -8,8 +8,9 @@ from pathlib import Path
 import torch
 
 from generator import checkpoint
-from generator.checkpoint import GeneratorCheckpoint, Precision
+from generator.checkpoint import GeneratorCheckpoint
 from generator.decoding import FinishReason, decode
+from generator.precision import Precision
 from generator.prompts import Message, Prompts, fit, grounded
 from generator.sampling import Sampling
 from generator.text import Detokenizer, StopFilter
@@ -54,8 +55,8 @@ class Generation(Iterator[str]):
         self.prompt_tokens = prompt_tokens
         self.completion_tokens = 0
         self.finish_reason: FinishReason | None = None
-        self._pieces = self._write(tokens, Detokenizer(tokenizer), StopFilter(sampling.stop))
         self._max_tokens = sampling.max_tokens
+        self._pieces = self._write(tokens, Detokenizer(tokenizer), StopFilter(sampling.stop))
 
     def __next__(self) -> str:
         return next(self._pieces)
@@ -147,7 +148,11 @@ class Writer:
                 tokens=len(prompt),
                 limit=self.context,
             )
-        sampling = replace(sampling, max_tokens=min(sampling.max_tokens, room))
+        sampling = replace(
+            sampling,
+            max_tokens=min(sampling.max_tokens, room),
+            stop=(*sampling.stop, *self._prompts.stops),
+        )
         tokens = decode(self.model, prompt, sampling, ends=self._ends, rng=rng)
         return Generation(tokens, self.tokenizer, prompt_tokens=len(prompt), sampling=sampling)
 

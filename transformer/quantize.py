@@ -15,7 +15,7 @@ from transformer import runtime
 
 GROUP = 32  # columns that share a scale: the group of GGUF's 4-bit types
 _VECTOR = 16  # columns that the 8-bit kernel reads at once
-_FEW_ROWS = 8  # up to here the quantised product is the faster one
+FEW_ROWS = 8  # up to here the quantised product is the faster one
 
 
 class QuantizedLinear(nn.Module):
@@ -30,7 +30,7 @@ class QuantizedLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         rows = x.flatten(0, -2)
-        if rows.shape[0] > _FEW_ROWS:
+        if rows.shape[0] > FEW_ROWS:
             y = F.linear(x.to(self.dense.dtype), self.dense)
         else:
             y = self.product(rows.bfloat16()).view(*x.shape[:-1], -1)

@@ -20,8 +20,8 @@ from transformers import (
 )
 
 from generator import Generator, Sampling, chat, checkpoint
-from generator.checkpoint import Precision
 from generator.decoding import decode
+from generator.precision import Precision
 from tests.generator.builders import (
     CHATML,
     END,
@@ -36,6 +36,7 @@ from tests.generator.builders import (
 )
 from tests.oracles import cosines
 from transformer import CheckpointError
+from transformer.foreign import llama
 from transformer.quantize import Int4Linear, Int8Linear, QuantizedLinear
 from transformer.runtime import fast_dtype, seeded
 
@@ -271,6 +272,7 @@ def test_a_missing_folder_and_another_file_are_named(tmp_path: Path) -> None:
         ({"num_key_value_heads": 3}, r"n_kv_heads \(3\) must divide n_heads \(4\)"),
         ({"vocab_size": 200}, r"the tokenizer has 261 tokens, the model only 200"),
         ({"rope_parameters": {"rope_type": "yarn"}}, "type 'yarn' are not read"),
+        ({"hidden_act": "gelu"}, "activation 'gelu' is not read; only 'silu' is"),
     ],
 )
 def test_configs_that_do_not_fit_are_refused(
@@ -319,3 +321,20 @@ def test_the_model_is_ready_for_use(folder: Path) -> None:
     model = checkpoint.load(folder, "fp32").model
     assert isinstance(model, Generator)
     assert not model.training
+
+
+@pytest.mark.parametrize(
+    ("changes", "places"),
+    [
+        ({"model_type": "mistral", "sliding_window": 24}, 24),
+        ({"model_type": "mistral", "sliding_window": None}, 64),
+        ({"model_type": "qwen3", "sliding_window": 24, "use_sliding_window": False}, 64),
+        ({"model_type": "qwen3", "sliding_window": 24, "use_sliding_window": True}, 24),
+        ({"sliding_window": 24}, 64),
+    ],
+)
+def test_a_sliding_window_is_where_a_text_ends(
+    changes: dict[str, Any], places: int, folder: Path
+) -> None:
+    raw = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    assert llama.config(raw | changes)["max_tokens"] == places

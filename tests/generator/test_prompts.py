@@ -140,7 +140,14 @@ def test_a_model_without_a_template_gets_a_plain_one_and_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "template", ["{% for %}", "{{ messages", "{% include 'x' %}{% endfor %}", "{% nonsense %}"]
+    "template",
+    [
+        "{% for %}",
+        "{{ messages",
+        "{% include 'x' %}{% endfor %}",
+        "{% nonsense %}",
+        "{% for x in messages %}" * 30 + "{% endfor %}" * 30,  # more than Python nests
+    ],
 )
 def test_a_template_that_is_none_is_a_broken_checkpoint(template: str) -> None:
     with pytest.raises(CheckpointError, match="chat template is not readable"):

@@ -11,7 +11,6 @@ from tests.generator.builders import (
     VOCABULARY,
     generator,
     loaded,
-    prompt,
     scripted,
     tokenizer,
 )
@@ -211,8 +210,12 @@ def test_what_a_user_should_know_about_the_prompts_is_said() -> None:
         _long_writer("{{ 1 / 0 }}").stream(_ASK, Sampling(), seeded(0))
 
 
-def test_templates_without_chat_continue_any_prompt() -> None:
-    writer = _long_writer(None)
-    assert writer.write(_ASK, Sampling(max_tokens=3), seeded(0)).prompt_tokens == len(
-        prompt(len("User: Who?\n\nAssistant:"))
-    )
+def test_a_model_without_a_template_does_not_go_on_for_the_user() -> None:
+    words, prompt = tokenizer(), "User: Who?\n\nAssistant:"
+    script = words.encode("Nobody.\n\nUser: Sure?\n\nAssistant: Yes.")
+    start = len(words.encode(prompt))
+    model = scripted(script, start=start, max_tokens=128, vocabulary=VOCABULARY)
+    writer = Writer(loaded(model, words, template=None))
+    written = writer.write(_ASK, Sampling(stop=("Sure",)), seeded(0))
+    assert (written.text, written.finish_reason) == ("Nobody.", "stop")
+    assert written.prompt_tokens == start

@@ -16,8 +16,11 @@ def config(raw: Mapping[str, Any]) -> dict[str, Any]:
     """The architecture of a config.json, by our field names.
 
     Raises:
-        CheckpointError: it asks for stretched rotary positions, which are not read.
+        CheckpointError: it asks for stretched rotary positions or another activation than SiLU,
+            which are not read.
     """
+    if (activation := raw.get("hidden_act", "silu")) != "silu":
+        raise CheckpointError(f"activation {activation!r} is not read; only 'silu' is")
     rope = raw.get("rope_parameters") or raw.get("rope_scaling") or {}
     if (kind := rope.get("rope_type", rope.get("type", "default"))) != "default":
         raise CheckpointError(f"rotary positions of type {kind!r} are not read; only 'default' is")
@@ -30,7 +33,7 @@ def config(raw: Mapping[str, Any]) -> dict[str, Any]:
         "n_kv_heads": raw.get("num_key_value_heads") or heads,
         "head_width": raw.get("head_dim") or raw["hidden_size"] // heads,
         "d_ff": raw["intermediate_size"],
-        "max_tokens": raw["max_position_embeddings"],
+        "max_tokens": _places(raw),
         "rotary_base": rope.get("rope_theta", raw.get("rope_theta", 10_000.0)),
         "norm_eps": raw["rms_norm_eps"],
         "qkv_bias": qwen2 or raw.get("attention_bias", False),
@@ -39,6 +42,13 @@ def config(raw: Mapping[str, Any]) -> dict[str, Any]:
         "qk_norm": raw["model_type"] == "qwen3",
         "tied": raw.get("tie_word_embeddings", False),
     }
+
+
+def _places(raw: Mapping[str, Any]) -> int:
+    """Positions that see all before them; past a sliding window they would not."""
+    places: int = raw["max_position_embeddings"]
+    slides = raw.get("use_sliding_window", raw["model_type"] == "mistral")
+    return min(places, raw.get("sliding_window") or places) if slides else places
 
 
 def tensors(weights: Weights, n_layers: int) -> Iterator[tuple[str, Tensor]]:
