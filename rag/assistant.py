@@ -205,6 +205,9 @@ class Assistant:
     ) -> Iterator[str | Answer]:
         """The answer's text piece by piece, then the whole `Answer`; raises as `search` does.
 
+        A piece is empty where there is nothing to show yet: closing the iterator there stops the
+        generator within a step.
+
         Args:
             question: any text but blank
             mode: quote, let the generator write, or (auto) quote and add what is borne out

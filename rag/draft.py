@@ -76,7 +76,10 @@ def admit(pieces: Iterator[str], hits: Sequence[Hit], draft: Draft) -> Iterator[
     A small writer puts words of a passage together that do not belong together. So what it adds
     to a quotation must stand almost word for word in one sentence.
     """
-    written = "".join(pieces)
+    written = ""
+    for piece in pieces:
+        written += piece
+        yield ""  # nothing to show yet, but a reader who has gone can stop the writer here
     for start, end in sentences(written):
         sentence = written[start:end]
         words = set(content_words(sentence))

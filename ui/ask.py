@@ -124,9 +124,13 @@ class AskTab:
             self.coming: asked,
             self._live: turns.under_way(number, asked, words),
         }
+        shown = asked
         for turn in self._answering(asked.question, scope, words):
-            if not turn.settled:
+            if turn is shown:
+                yield {self._question: gr.skip()}  # nothing new, but a stop takes hold here
+            elif not turn.settled:
                 yield {self.coming: turn, self._live: turns.under_way(number, turn, words)}
+            shown = turn
         yield self._settled((*turns_, turn), words)
 
     def stop(self, coming: Turn | None, turns_: Turns, language: Language) -> Updates:
@@ -140,13 +144,15 @@ class AskTab:
     def _answering(self, question: str, scope: Sequence[int], words: Texts) -> Iterator[Turn]:
         """The turn as it grows, and last as it stays."""
         pieces: tuple[str, ...] = ()
+        turn = Turn(question)
         try:
             for piece in self._assistant.stream(question, documents=scope):
                 if isinstance(piece, Answer):
-                    yield Turn(question, piece, self._surroundings(piece))
-                else:
+                    turn = Turn(question, piece, self._surroundings(piece))
+                elif piece:
                     pieces = (*pieces, piece)
-                    yield Turn(question, pieces=pieces)
+                    turn = Turn(question, pieces=pieces)
+                yield turn
         except Exception as error:
             yield Turn(question, pieces=pieces, failure=explained(error, words))
 

@@ -129,6 +129,6 @@ def _events(head: dict[str, Any], pieces: Iterator[str | Answer]) -> Iterator[st
     for piece in pieces:
         if isinstance(piece, Answer):
             yield event({}, piece.finish_reason, **_evidence(piece))
-        else:
+        elif piece:
             yield event({"content": piece})
     yield "data: [DONE]\n\n"

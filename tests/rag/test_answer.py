@@ -1,5 +1,7 @@
 """What is quoted, and what of a writer's words is let through."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from index.records import StoredChunk, StoredDocument, WordFrequencies
@@ -54,7 +56,7 @@ def test_nothing_is_added_that_one_place_does_not_say(said: str) -> None:
     draft = quoted()
     before = draft.text
 
-    assert list(admit(iter(said.split("|")), [hit()], draft)) == []
+    assert "".join(admit(iter(said.split("|")), [hit()], draft)) == ""
     assert draft.text == before
     assert len(draft.citations) == 1
 
@@ -115,3 +117,19 @@ def test_evidence_knows_its_place() -> None:
     for e in find_evidence(QUESTION, found(hit()), embedder=None):
         assert isinstance(e, Evidence)
         assert TEXT[e.start - 10 : e.end - 10] == e.text
+
+
+def test_a_reader_who_goes_stops_the_writer() -> None:
+    written = []
+
+    def pieces() -> Iterator[str]:
+        for word in TEXT.split():
+            written.append(word)
+            yield word + " "
+
+    reading = admit(pieces(), [hit()], Draft())
+    for _ in range(3):
+        next(reading)
+    reading.close()
+
+    assert len(written) == 3

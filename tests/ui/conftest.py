@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from rag.errors import ModelMissing
 from rag.models import DEFAULT_ENCODER, DEFAULT_GENERATOR, locate
@@ -91,6 +91,7 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
+    expect.set_options(timeout=15_000)
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=path, args=_FLAGS)
         yield opened

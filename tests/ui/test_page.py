@@ -136,6 +136,18 @@ def test_files_come_in_are_listed_and_go_again(visit: Visit, tmp_path: Path) -> 
     expect(page.locator("#a-list")).to_contain_text("No document has")
 
 
+def test_files_can_be_dropped(visit: Visit) -> None:
+    page = visit()
+    see(page, "library")
+    dropped = page.evaluate_handle(
+        "() => { const data = new DataTransfer();"
+        "data.items.add(new File(['A gasket costs 4 euros.'], 'dropped.txt')); return data; }"
+    )
+    page.dispatch_event("#a-drop", "drop", {"dataTransfer": dropped})
+    expect(page.locator("#a-news")).to_contain_text("1 of 1 files taken in")
+    expect(page.locator("#a-list")).to_contain_text("dropped.txt")
+
+
 def test_the_language_follows_the_browser_and_the_switch(visit: Visit) -> None:
     page = visit("ko-KR")
     expect(page.locator("#a-tab-ask-button")).to_have_text("질문")

@@ -41,13 +41,6 @@ def test_a_missing_model_is_one_line_with_the_remedy(tmp_path: Path) -> None:
     assert "attest models pull" in done.stderr
 
 
-def test_a_wrong_setting_is_one_line(tmp_path: Path) -> None:
-    done = served(tmp_path, ATTEST_PORT="many")
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "'port'" in done.stderr
-
-
 def test_an_address_of_another_machine_cannot_be_had() -> None:
     with pytest.raises(CannotListen, match=r"203\.0\.113\.7 is not an address of this machine"):
         listening("203.0.113.7", 0)
