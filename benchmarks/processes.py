@@ -1,0 +1,125 @@
+"""Programs run from outside: how much memory they take at their highest."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from benchmarks.rounds import Missing
+
+_POLL_S = 0.05
+
+
+class Peak:
+    """Follows a process and its children, and adds up the highest resident size of each.
+
+    Read while they run, since what the kernel tells of an ended child starts with the size of the
+    process that started it.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._highest: dict[int, int] = {}  # process id to KiB
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    @property
+    def gigabytes(self) -> float:
+        return sum(self._highest.values()) * 1024 / 1e9
+
+    def stop(self) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _follow(self) -> None:
+        while not self._ended.wait(_POLL_S):
+            for pid in _family(self._process.pid):
+                if size := _highest_kib(pid):
+                    self._highest[pid] = size
+
+
+class Failed(Exception):
+    """A program that ended with an error; the message holds what it said last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    name: str
+    process: subprocess.Popen[bytes]
+    peak: Peak
+    said: IO[bytes]  # its standard error
+
+    def finish(self) -> None:
+        """Wait for its end.
+
+        Raises:
+            Failed: its exit code is not 0.
+        """
+        if code := self.process.wait():
+            raise Failed(f"{self.name} ended with {code}: {self.last_words()}")
+
+    def last_words(self) -> str:
+        self.said.seek(0)
+        return self.said.read()[-1000:].decode(errors="replace")
+
+
+@contextmanager
+def running(
+    module: str, arguments: Sequence[str], environment: Mapping[str, str]
+) -> Iterator[Program]:
+    """A module as a program of this Python, ended on leaving if it has not ended by then.
+
+    Raises:
+        Missing: the system does not tell the peak of a running process.
+    """
+    if not Path("/proc/self/status").is_file():
+        raise Missing("peaks are read from /proc, which this system lacks")
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            env={**os.environ, **environment},
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+        )
+        peak = Peak(process)
+        try:
+            yield Program(module, process, peak, said)
+        finally:
+            peak.stop()
+            process.terminate()
+            process.wait()
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    for task in _listed(Path(f"/proc/{pid}/task")):
+        for child in _text(task / "children").split():
+            yield from _family(int(child))
+
+
+def _highest_kib(pid: int) -> int:
+    for line in _text(Path(f"/proc/{pid}/status")).splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    return 0
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:  # it has ended
+        return []
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError:  # it has ended
+        return ""
