@@ -40,6 +40,21 @@ class TextBuilder:
         self.sections.append(Section(start, tuple(name for _, name in self._path)))
         return start
 
+    def include(self, document: ExtractedText) -> int:
+        """Appends a whole document and gives its offset; its sections stand under the open one."""
+        start = self.add(document.text.rstrip("\n"))
+        path = tuple(name for _, name in self._path)
+        begins_with_heading = document.sections and document.sections[0].start == 0
+        # Else what stands before its first heading would count to the section before it.
+        if self.sections and self.sections[-1].heading != path and not begins_with_heading:
+            self.sections.append(Section(start, path))
+        self.sections += [Section(start + s.start, path + s.heading) for s in document.sections]
+        return start
+
+    def close_headings(self) -> None:
+        """Ends all sections: what is added next stands under no heading."""
+        self._path = []
+
     def page(self, number: int, start: int) -> None:
         """Closes a page that began with the block at `start`."""
         self.pages.append(Page(number, start, self._length))

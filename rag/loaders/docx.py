@@ -1,11 +1,7 @@
 """DOCX: paragraphs, headings, tables and text boxes in the order of the document, then notes."""
 
 import io
-import zipfile
-
-import docx
-from docx.document import Document
-from docx.oxml import parse_xml
+from typing import TYPE_CHECKING
 
 from rag.loaders.building import TextBuilder
 from rag.loaders.cleaning import one_line, warn_unreadable
@@ -19,20 +15,22 @@ from rag.loaders.docx_tree import (
     text_boxes,
     value,
 )
-from rag.loaders.errors import BrokenFile, UnsupportedFile
+from rag.loaders.errors import BrokenFile
+from rag.loaders.packages import DOCX, open_package
 from rag.loaders.titles import is_sensible
 from rag.records import ExtractedText
 
+if TYPE_CHECKING:
+    from docx.document import Document
+
 _MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-_OLD_OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_MOST_UNPACKED = 1_000_000_000  # bytes
-_MOST_RATIO = 200  # XML packs 10 to 30 times; a bomb packs 1,000 times
-_SMALL = 50_000_000  # bytes that any file may unpack to
 
 
 def read_docx(data: bytes, stem: str) -> ExtractedText:
     """Raises BrokenFile for what is no Word document, UnsupportedFile for one that is too large."""
-    _check_archive(data)
+    import docx
+
+    open_package(data, DOCX)
     try:
         document = docx.Document(io.BytesIO(data))
         reading = _Reading(document)
@@ -45,32 +43,12 @@ def read_docx(data: bytes, stem: str) -> ExtractedText:
     return builder.finish(title, _MEDIA_TYPE, warn_unreadable(builder.unreadable))
 
 
-def _check_archive(data: bytes) -> None:
-    if data.startswith(_OLD_OFFICE):
-        raise BrokenFile(
-            "the file is protected by a password, or is an old .doc under a new name: "
-            "save it as a .docx without a password"
-        )
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            names = set(archive.namelist())
-            unpacked = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
-        raise BrokenFile("the file is damaged or no Word document") from error
-    if "[Content_Types].xml" not in names:
-        raise BrokenFile("the file is a ZIP archive, but no Word document")
-    most = max(_SMALL, min(_MOST_UNPACKED, _MOST_RATIO * len(data)))
-    if unpacked > most:
-        raise UnsupportedFile(
-            f"the file unpacks from {len(data):,} to {unpacked:,} bytes; "
-            f"at most {most:,} are read from a file of its size"
-        )
-
-
 class _Reading:
     """Reads the blocks of a document into a text."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: "Document") -> None:
+        from docx.oxml import parse_xml
+
         self.builder = TextBuilder()
         self._styles = Styles.read(document.styles.element)
         self._after_item = False

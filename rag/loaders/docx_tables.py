@@ -17,7 +17,9 @@ class _Row:
 
 def table_lines(table: Element, styles: Styles) -> list[str]:
     """Gives a line for each row; the rows of an inner table follow the row that holds it."""
-    rows = [_row(row) for row in members(table, "tr")]
+    rows: list[_Row] = []
+    for row in members(table, "tr"):
+        rows.append(_row(row, rows[-1].line if rows else []))
     n_headers = _count_header_rows(table, rows, styles)
     names = column_names([row.line for row in rows[:n_headers]])
     lines = []
@@ -30,22 +32,30 @@ def table_lines(table: Element, styles: Styles) -> list[str]:
     return lines
 
 
-def _row(row: Element) -> _Row:
+def _row(row: Element, above: list[Place]) -> _Row:
+    """Reads a row. A cell that spans rows counts in each, so that every line says whose values it
+    holds."""
     before = value(child(row, "trPr", "gridBefore"))
     line = places("", _number(before, default=0))
     inner: list[Element] = []
     for cell in members(row, "tc"):
         columns = _number(value(child(cell, "tcPr", "gridSpan")), default=1)
-        line += places(_cell_text(cell), columns)
-        inner += members(cell, "tbl")
+        if _continues(cell):
+            line += above[len(line) : len(line) + columns] or places("", columns)
+        else:
+            line += places(_cell_text(cell), columns)
+            inner += members(cell, "tbl")
     return _Row(line, inner, is_header=_is_on(child(row, "trPr", "tblHeader")))
 
 
-def _cell_text(cell: Element) -> str:
-    """Gives a cell's own paragraphs on one line; nothing for what a cell above covers."""
+def _continues(cell: Element) -> bool:
+    """Says whether the cell above spans this one too."""
     merge = child(cell, "tcPr", "vMerge")
-    if merge is not None and value(merge) != "restart":
-        return ""
+    return merge is not None and value(merge) != "restart"
+
+
+def _cell_text(cell: Element) -> str:
+    """Gives a cell's own paragraphs on one line."""
     return " ".join(filter(None, map(paragraph_text, members(cell, "p"))))
 
 

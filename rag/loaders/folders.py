@@ -5,52 +5,61 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rag.loaders.formats import SUPPORTED
-
-# What systems and offices leave in folders.
-_JUNK = frozenset(("thumbs.db", "desktop.ini"))
-_LOCK_FILE = "~$"
+from rag.loaders.formats import supported
+from rag.loaders.names import is_junk
 
 
-def walk(paths: Sequence[Path]) -> Iterator[Path]:
+def walk(paths: Sequence[Path], *, ocr: bool = False) -> Iterator[Path]:
     """Gives named files as they are, and folders' files in the order of their names.
 
     In a folder, hidden files, lock files, formats that are not supported and links that lead out of
     it are passed over. A file that is reached twice is given once. A path that cannot be read is
-    given too: loading it says why.
+    given too: loading it says why. Names stay as the system has them, so that each path opens.
+
+    Args:
+        paths: Files and folders.
+        ocr: Whether pictures are read too.
     """
-    seen: set[Path] = set()
+    suffixes = supported(ocr=ocr)
+    seen: set[str] = set()
     for path in paths:
-        files = _below(path, path.resolve(), seen) if path.is_dir() else iter((path,))
+        files = _below(path, suffixes, seen) if path.is_dir() else iter((path,))
         for file in files:
-            place = file.resolve()
+            place = os.path.realpath(file)
             if place not in seen:
                 seen.add(place)
                 yield file
 
 
-def _below(folder: Path, root: Path, seen: set[Path]) -> Iterator[Path]:
-    place = folder.resolve()
-    if place in seen:
-        return
-    seen.add(place)
+def _below(root: Path, suffixes: frozenset[str], seen: set[str]) -> Iterator[Path]:
+    """A loop, not a recursion: folders may be nested thousands deep."""
+    top = os.path.realpath(root)
+    stack = [root]
+    while stack:
+        path = stack.pop()
+        place = os.path.realpath(path)  # unlike Path.resolve it takes links that go in circles
+        if path.is_dir():
+            if place not in seen:
+                seen.add(place)
+                entries = _entries(path)
+                if entries is None:
+                    yield path
+                stack += [each for each in reversed(entries or []) if not _leads_out(each, top)]
+        elif path.suffix.lower() in suffixes:
+            yield path
+
+
+def _entries(folder: Path) -> list[Path] | None:
     try:
         with os.scandir(folder) as entries:
             names = sorted((entry.name for entry in entries), key=_order)
     except OSError:
-        yield folder
-        return
-    for path in (folder / name for name in names if not _is_junk(name)):
-        if path.is_symlink() and not path.resolve().is_relative_to(root):
-            continue
-        if path.is_dir():
-            yield from _below(path, root, seen)
-        elif path.suffix.lower() in SUPPORTED:
-            yield path
+        return None
+    return [folder / name for name in names if not is_junk(name)]
 
 
-def _is_junk(name: str) -> bool:
-    return name.startswith((".", _LOCK_FILE)) or name.lower() in _JUNK
+def _leads_out(path: Path, top: str) -> bool:
+    return path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(top)
 
 
 def _order(name: str) -> tuple[str, str]:

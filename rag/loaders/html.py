@@ -5,8 +5,10 @@ import re
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from rag.loaders.building import TextBuilder
-from rag.loaders.cleaning import one_line
+from rag.loaders.cleaning import clean, one_line, warn_unreadable
 from rag.loaders.decoding import decode
+from rag.loaders.errors import EmptyFile
+from rag.loaders.html_source import is_too_deep, unfold_xhtml, without_tags
 from rag.loaders.html_tables import is_data_table, table_lines
 from rag.loaders.html_tree import HEADINGS, LINES, PARAGRAPHS, inner_text, own_text, walk
 from rag.records import ExtractedText
@@ -15,26 +17,67 @@ _DECLARED = re.compile(
     rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)|<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([\w.:-]+)",
     re.I,
 )
+_MEDIA_TYPE = "text/html"
 _HEAD = 4096  # bytes within which a page declares its encoding
 
 
 def read_html(data: bytes, stem: str) -> ExtractedText:
-    declared = _DECLARED.search(data[:_HEAD])
-    label = (declared[1] or declared[2]).decode("ascii", "ignore") if declared else None
-    decoded = decode(data, declared=label)
-    tree = LexborHTMLParser(decoded.text)
+    decoded = decode(data, declared=_declared(data))
+    return read_page(decoded.text, stem, warnings=decoded.warnings)
+
+
+def read_xhtml(data: bytes, stem: str, *, named: bool = True) -> ExtractedText:
+    decoded = decode(data, declared=_declared(data))
+    return read_page(unfold_xhtml(decoded.text), stem, named=named, warnings=decoded.warnings)
+
+
+def read_page(
+    source: str, stem: str, *, named: bool = True, warnings: tuple[str, ...] = ()
+) -> ExtractedText:
+    """Reads decoded HTML.
+
+    Args:
+        source: The page, or a part of one.
+        stem: The title where the page has none.
+        named: Whether the page's title goes into the text where no top heading is there.
+        warnings: What decoding has to say.
+    """
+    if is_too_deep(source):
+        text, _ = clean(without_tags(source))
+        warnings += ("its elements are nested too deep: read without its headings and tables",)
+        return ExtractedText(text, stem, _MEDIA_TYPE, warnings=warnings)
+    tree = LexborHTMLParser(source)
     page = _Page()
-    named = tree.css_first("head title")
-    title = one_line(named.text()) if named is not None else ""
-    body = tree.body
+    title_node = tree.css_first("head title")
+    title = one_line(title_node.text()) if title_node is not None else ""
+    body = tree.body if tree.body is not None else _without_frames(tree)
     if body is not None and inner_text(body):
         headline = next(filter(None, map(inner_text, body.css("h1"))), "")
         # Else the only name of the page would stand nowhere in the text that is searched.
-        if title and not headline:
+        if title and not headline and named:
             page.builder.heading(1, title)
         title = title or headline
         page.read(body)
-    return page.builder.finish(title or stem, "text/html", decoded.warnings)
+    warnings += warn_unreadable(page.builder.unreadable)
+    return page.builder.finish(title or stem, _MEDIA_TYPE, warnings)
+
+
+def _declared(data: bytes) -> str | None:
+    declared = _DECLARED.search(data[:_HEAD])
+    return (declared[1] or declared[2]).decode("ascii", "ignore") if declared else None
+
+
+def _without_frames(tree: LexborHTMLParser) -> LexborNode | None:
+    """Gives what a page of frames says to those who see none, else raises."""
+    frames = [frame.attributes.get("src") or "" for frame in tree.css("frame")]
+    fallback = tree.css_first("noframes")
+    source = fallback.inner_html if fallback is not None else None
+    body = LexborHTMLParser(source).body if source else None
+    if frames and (body is None or not inner_text(body)):
+        raise EmptyFile(
+            f"the page only frames other files: add those ({', '.join(filter(None, frames))})"
+        )
+    return body
 
 
 class _Page:

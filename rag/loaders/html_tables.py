@@ -23,9 +23,20 @@ def is_data_table(table: LexborNode) -> bool:
     """False for a table that only arranges the page: one cell wide, or with blocks inside it."""
     if table.attributes.get("role") in ("presentation", "none"):
         return False
-    if len(table.css("table")) > 1 or table.css(", ".join(HEADINGS)):
+    if _holds_blocks(table):
         return False
     return any(len(row) > 1 for row, _ in _rows(table))
+
+
+def _holds_blocks(table: LexborNode) -> bool:
+    """Looks no further than the first one: tables may be nested thousands deep."""
+    stack = children(table)
+    while stack:
+        node = stack.pop()
+        if node.tag == "table" or node.tag in HEADINGS:
+            return True
+        stack += children(node)
+    return False
 
 
 def table_lines(table: LexborNode) -> list[str]:

@@ -11,8 +11,11 @@ import pypdfium2.raw as pdfium_c
 
 from rag.loaders.cleaning import one_line
 from rag.loaders.joining import HYPHEN
+from rag.loaders.pdf_columns import Gutter, Piece, find_gutter, in_columns, pieces_of
 
 _NO_UNICODE = "\x00"  # a glyph that names no character
+_LINE_ENDS = frozenset((0x0A, 0x0D))
+_ODD_CODES = _LINE_ENDS | frozenset((0xFFFD, 0xFFFE, 0xFFFF))
 _LARGER = 1.12  # type of a heading against that of the text
 _LONGEST_HEADING = 120  # characters
 _MOST_HEADINGS = 0.25  # of all lines; where more are set large, size does not mark headings
@@ -35,16 +38,63 @@ class OutlineEntry:
 
 
 def read_lines(page: Any) -> list[Line]:
-    """Gives the lines of a page (a pypdfium2 page) in the order of the file."""
+    """Gives the lines of a page (a pypdfium2 page) in the order of the file; those of two columns
+    drawn side by side in the order in which they are read."""
     text_page = page.get_textpage()
     try:
+        found = [(start, text) for start, text in _split(_characters(text_page)) if text.strip()]
         return [
             Line(text, _height(text_page, start + len(text) - len(text.lstrip())))
-            for start, text in _split(_characters(text_page))
-            if text.strip()
+            for start, text in _in_reading_order(text_page, found)
         ]
     finally:
         text_page.close()
+
+
+def _in_reading_order(text_page: Any, lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    pieces = [
+        piece
+        for index, (start, text) in enumerate(lines)
+        for piece in pieces_of(index, _boxes(text_page, start, len(text)))
+    ]
+    gutter = find_gutter(pieces, [len(text.split()) for _, text in lines])
+    if gutter is None:
+        return lines
+    parts = [part for line in lines for part in _cut(text_page, *line, gutter)]
+    placed = [(part, _extent(text_page, index, *part)) for index, part in enumerate(parts)]
+    known = [(part, extent) for part, extent in placed if extent]
+    order = in_columns([extent for _, extent in known], gutter)
+    return [known[index][0] for index in order] + [part for part, extent in placed if not extent]
+
+
+def _boxes(text_page: Any, start: int, length: int) -> list[tuple[float, float, float, float]]:
+    try:
+        return [text_page.get_rect(n) for n in range(text_page.count_rects(start, length))]
+    except pdfium.PdfiumError:
+        return []
+
+
+def _cut(text_page: Any, start: int, text: str, gutter: Gutter) -> list[tuple[int, str]]:
+    """Cuts a line that runs through both columns where it crosses the gutter."""
+    extent = _extent(text_page, 0, start, text)
+    if extent is None or not (extent.left < gutter.left and extent.right > gutter.right):
+        return [(start, text)]
+    for offset in range(1, len(text)):
+        if text[offset].isspace() or not text[offset - 1].isspace():
+            continue
+        before = _extent(text_page, 0, start, text[:offset])
+        after = _extent(text_page, 0, start + offset, text[offset:])
+        if before and after and before.right <= gutter.left + 1 and after.left >= gutter.right - 1:
+            return [(start, text[:offset]), (start + offset, text[offset:])]
+    return [(start, text)]
+
+
+def _extent(text_page: Any, index: int, start: int, text: str) -> Piece | None:
+    boxes = _boxes(text_page, start, len(text))
+    if not boxes:
+        return None
+    lefts, bottoms, rights, tops = zip(*boxes, strict=True)
+    return Piece(index, min(lefts), max(rights), min(bottoms), max(tops))
 
 
 def _characters(text_page: Any) -> str:
@@ -53,17 +103,19 @@ def _characters(text_page: Any) -> str:
     The library's own functions do not: they write a glyph without a Unicode value and a hyphen at
     a line's end as the same U+FFFE, or drop both.
     """
-    return "".join(_character(text_page, index) for index in range(text_page.count_chars()))
+    handle, unicode_of = text_page.raw, pdfium_c.FPDFText_GetUnicode
+    codes = [unicode_of(handle, index) for index in range(text_page.count_chars())]
+    return "".join(
+        chr(code) if code not in _ODD_CODES else _odd(text_page, index, code)
+        for index, code in enumerate(codes)
+    )
 
 
-def _character(text_page: Any, index: int) -> str:
-    code = pdfium_c.FPDFText_GetUnicode(text_page, index)
-    if code in (0xFFFD, 0xFFFE, 0xFFFF):
-        return _NO_UNICODE
+def _odd(text_page: Any, index: int, code: int) -> str:
     # Some files draw line ends as glyphs; those that end a line are PDFium's own.
-    if code in (0x0A, 0x0D) and not pdfium_c.FPDFText_IsGenerated(text_page, index):
-        return " "
-    return chr(code)
+    if code in _LINE_ENDS:
+        return chr(code) if pdfium_c.FPDFText_IsGenerated(text_page, index) else " "
+    return _NO_UNICODE
 
 
 def _split(text: str) -> Iterator[tuple[int, str]]:
@@ -127,13 +179,14 @@ def _by_size(pages: Sequence[Sequence[Line]]) -> dict[tuple[int, int], int]:
     for page in pages:
         repeats.update({line.text.strip() for line in page})
         for line in page:
-            sizes[line.height] += len(line.text)
+            if line.height > 0:
+                sizes[line.height] += len(line.text)
     body = max(sizes, key=lambda height: sizes[height], default=0.0)
     found = {
         (number, index): line.height
         for number, page in enumerate(pages)
         for index, line in enumerate(page)
-        if line.height >= _LARGER * body and _reads_like_heading(line.text.strip(), repeats)
+        if line.height >= max(_LARGER * body, 1) and _reads_like_heading(line.text.strip(), repeats)
     }
     if len(found) > _MOST_HEADINGS * sum(map(len, pages)):
         return {}

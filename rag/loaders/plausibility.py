@@ -33,6 +33,26 @@ def reads_korean(text: str) -> bool:
     return common >= 0.7 * (len(hangul) + len(_NOT_KOREAN.findall(text)))
 
 
+def is_surely_korean(text: str) -> bool:
+    """Expects text decoded by an encoding that nothing but its letters speaks for."""
+    hangul = _HANGUL.findall(text)
+    common = sum(letter in _COMMON_HANGUL for letter in hangul)
+    living, ascii_letters = len(_LIVING_SCRIPTS.findall(text)), len(_ASCII.findall(text))
+    return (
+        len(hangul) >= 2
+        and common >= 0.9 * len(hangul)
+        and len(hangul) >= 0.5 * (living - ascii_letters)
+        and living >= 0.97 * len(text)
+    )
+
+
+def is_hangul_beside_ascii(text: str) -> bool:
+    """Expects a few words decoded as CP949 that may have been Latin-1: two syllables, common ones,
+    and nothing but ASCII besides."""
+    foreign = [letter for letter in text if not letter.isascii()]
+    return len(foreign) >= 2 and all(letter in _COMMON_HANGUL for letter in foreign)
+
+
 def reads_western(text: str) -> bool:
     """Expects text decoded as CP1252: a few accented letters among plain ones."""
     accented = len(_ACCENTED.findall(text))

@@ -2,16 +2,21 @@
 
 import csv
 import io
+import re
 from collections import Counter
 from itertools import islice
+from statistics import median
 
 from rag.loaders.cleaning import one_line
 from rag.loaders.decoding import decode
 from rag.loaders.rows import can_be_header, row_lines
 from rag.records import ExtractedText
 
-_DELIMITERS = ",;\t|"
+# In case of a tie the first: a comma stands in numbers and sentences too.
+_DELIMITERS = "\t;|,"
+_NAMED_DELIMITER = re.compile(r"\A\"?sep=(?P<delimiter>.)\"?[ \t]*(?:\n|\Z)", re.I)  # for Excel
 _SAMPLE_ROWS = 50
+_MOST_CAPTIONS = 5  # lines above the header
 _SAMPLE = 64 * 1024  # characters of which the delimiter is judged
 _LARGEST_CELL = 2**31 - 1  # the most that the csv module takes on every platform
 
@@ -26,10 +31,27 @@ def read_tsv(data: bytes, stem: str) -> ExtractedText:
 
 def _read(data: bytes, stem: str, *, media_type: str, delimiter: str | None) -> ExtractedText:
     decoded = decode(data)
-    rows = _rows(decoded.text, delimiter or _delimiter(decoded.text))
+    text = decoded.text
+    named = _NAMED_DELIMITER.match(text)
+    if named:
+        text, delimiter = text[named.end() :], named["delimiter"]
+    above, rows = _without_captions(_rows(text, delimiter or _delimiter(text)))
     has_header = bool(rows) and can_be_header(rows)
     lines = row_lines(rows[1:], rows[0]) if has_header else row_lines(rows, ())
-    return ExtractedText("\n".join(lines), stem, media_type, warnings=decoded.warnings)
+    return ExtractedText("\n".join(above + lines), stem, media_type, warnings=decoded.warnings)
+
+
+def _without_captions(rows: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Parts the lines above a table, such as its title or its date, from its rows."""
+    widths = [sum(map(bool, row)) for row in rows[:_SAMPLE_ROWS]]
+    above = []
+    if widths and median(widths) > 1:
+        for row in rows[:_MOST_CAPTIONS]:
+            filled = [cell for cell in row if cell]
+            if len(filled) > 1:
+                break
+            above += filled
+    return above, rows[len(above) :]
 
 
 def _rows(text: str, delimiter: str) -> list[list[str]]:
@@ -46,7 +68,7 @@ def _misquoted_rows(text: str, delimiter: str) -> list[list[str]]:
     rows = list(csv.reader(io.StringIO(text), delimiter=delimiter))
     unquoted = list(csv.reader(io.StringIO(text), delimiter=delimiter, quoting=csv.QUOTE_NONE))
     # A quotation mark that is never closed swallows the rest of the file as one cell.
-    if 2 * len(rows) >= len(unquoted):
+    if 2 * len(rows) > len(unquoted):
         return rows
     return [[cell.strip('"') for cell in row] for row in unquoted]
 

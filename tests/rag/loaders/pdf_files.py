@@ -1,7 +1,9 @@
 """PDF files made by hand: any text, in sizes, with glyphs that name no character, and outlines."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 NO_CHARACTER = "\ue000"  # drawn as a glyph to which the font's table gives no character
 
@@ -14,6 +16,59 @@ class Entry:
     page: int
 
 
+@dataclass(frozen=True)
+class Placed:
+    """A line at a place of its own, in points from the lower left corner."""
+
+    text: str
+    left: int
+    top: int
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A page that is a picture: grey dots, row by row, as a scanner makes it."""
+
+    width: int
+    height: int
+    dots: bytes
+
+
+def open_but_restricted_pdf(line: str) -> bytes:
+    """A file that opens without a password and needs one only for printing (revision 4)."""
+    padding = bytes.fromhex("28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9fe6453697a")
+    owner, permissions, identity = b"\xab" * 32, (-4).to_bytes(4, "little", signed=True), b"\1" * 16
+    key = hashlib.md5(padding + owner + permissions + identity).digest()
+    for _ in range(50):
+        key = hashlib.md5(key).digest()
+    user = hashlib.md5(padding + identity).digest()
+    for turn in range(20):
+        user = _rc4(bytes(byte ^ turn for byte in key), user)
+    encryption = (
+        "/Encrypt << /Filter /Standard /V 4 /R 4 /Length 128 /P -4 "
+        f"/O <{owner.hex()}> /U <{user.hex()}{'00' * 16}> /StmF /Identity /StrF /Identity "
+        "/CF << /StdCF << /CFM /AESV2 /Length 16 /AuthEvent /DocOpen >> >> >> "
+        f"/ID [<{identity.hex()}> <{identity.hex()}>]"
+    )
+    return pdf([[line]], trailer=encryption)
+
+
+def _rc4(key: bytes, data: bytes) -> bytes:
+    box = list(range(256))
+    i = j = 0
+    for i in range(256):
+        j = (j + box[i] + key[i % len(key)]) % 256
+        box[i], box[j] = box[j], box[i]
+    i = j = 0
+    out = []
+    for byte in data:
+        i = (i + 1) % 256
+        j = (j + box[i]) % 256
+        box[i], box[j] = box[j], box[i]
+        out.append(byte ^ box[(box[i] + box[j]) % 256])
+    return bytes(out)
+
+
 def locked_pdf() -> bytes:
     """A file whose password check fails for the empty password: no key fits made-up hashes."""
     encryption = (
@@ -23,7 +78,7 @@ def locked_pdf() -> bytes:
 
 
 def pdf(
-    pages: Sequence[Sequence[str]],
+    pages: Sequence[Sequence[str | Placed] | Picture],
     *,
     title: str = "",
     outline: Sequence[Entry] = (),
@@ -31,7 +86,8 @@ def pdf(
     trailer: str = "",
 ) -> bytes:
     """Draws each page's lines below each other, those in `large` in twice the size."""
-    letters = sorted({letter for page in pages for line in page for letter in line})
+    lines = [line for page in pages if not isinstance(page, Picture) for line in page]
+    letters = sorted({letter for line in lines for letter in _text_of(line)})
     codes = {letter: code for code, letter in enumerate(letters, start=1)}
     named = {code: letter.replace(NO_CHARACTER, "\0") for letter, code in codes.items()}
     n_pages = len(pages)
@@ -51,6 +107,9 @@ def pdf(
         f"<< /Title <{_utf16(title)}> >>",
     ]
     for number, page in enumerate(pages):
+        if isinstance(page, Picture):
+            objects += _picture(page, 8 + 2 * number)
+            continue
         objects.append(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 900 842] /Contents {8 + 2 * number} 0 R "
             "/Resources << /Font << /F1 3 0 R >> >> >>"
@@ -70,15 +129,31 @@ def pdf(
     return _file(objects, trailer)
 
 
-def _drawing(page: Sequence[str], codes: dict[str, int], large: Sequence[str]) -> str:
-    lines = []
-    top = 800
-    for line in page:
-        size = 24 if line in large else 12
-        glyphs = "".join(f"{codes[letter]:04x}" for letter in line)
-        lines.append(f"BT /F1 {size} Tf 1 0 0 1 40 {top} Tm <{glyphs}> Tj ET")
-        top -= 2 * size
-    return "\n".join(lines)
+def _text_of(line: str | Placed) -> str:
+    return line.text if isinstance(line, Placed) else line
+
+
+def _picture(page: Picture, content: int) -> list[str]:
+    """The page, and its content with the picture inline, at 300 dots an inch."""
+    width, height = page.width * 72 / 300, page.height * 72 / 300
+    drawing = (
+        f"{width} 0 0 {height} 0 0 cm BI /W {page.width} /H {page.height} /BPC 8 /CS /G /F /AHx ID "
+        f"{page.dots.hex()}> EI"
+    )
+    return [
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} {height}] /Contents {content} 0 R >>",
+        _stream(drawing),
+    ]
+
+
+def _drawing(page: Sequence[str | Placed], codes: dict[str, int], large: Sequence[str]) -> str:
+    sizes = [24 if line in large else 12 for line in page]
+    drawn = []
+    for line, size, below in zip(page, sizes, accumulate(sizes, initial=0), strict=False):
+        glyphs = "".join(f"{codes[letter]:04x}" for letter in _text_of(line))
+        left, top = (line.left, line.top) if isinstance(line, Placed) else (40, 800 - 2 * below)
+        drawn.append(f"BT /F1 {size} Tf 1 0 0 1 {left} {top} Tm <{glyphs}> Tj ET")
+    return "\n".join(drawn)
 
 
 def _names(named: dict[int, str]) -> str:

@@ -30,6 +30,12 @@ WESTERN = "Größe und Übermut, Straße für Ärger: „schön“ – 5 € fü
         (WESTERN, "utf-16-le"),
         ("plain English, with spaces", "utf-16-be"),
         (KOREAN, "utf-32-le"),
+        ("도서관은월요일에쉰다", "utf-16-le"),
+        ("도서관은월요일에쉰다", "utf-16-be"),
+        (KOREAN, "johab"),
+        ("짧다", "johab"),
+        ("새 주소는 은하구 별빛로 27입니다.\n", "iso2022_kr"),
+        ("吾輩は猫である。", "iso2022_jp_2"),
     ],
 )
 def test_the_encoding_is_found_and_reported(text: str, encoding: str) -> None:
@@ -125,3 +131,26 @@ def test_a_mark_that_lies_is_refused() -> None:
 def test_bytes_of_no_encoding_are_refused() -> None:
     with pytest.raises(BrokenFile, match="save it as UTF-8"):
         decode(b"a\x81\x8d\x8f\x90\x9d" * 3)
+
+
+def test_syllables_that_ks_x_1001_spells_are_whole() -> None:
+    spelled = b"\xa4\xd4\xa4\xa8\xa4\xc7\xa4\xb1"  # filler, three letters
+
+    text = decode("이름은 ".encode("euc_kr") + spelled + "각하입니다".encode("euc_kr")).text
+
+    assert text == "이름은 똠각하입니다"
+
+
+@pytest.mark.parametrize("label", ["ks_c_5601-1987", "KSC5601", "windows-949", "x-windows-949"])
+def test_labels_of_korean_mail_are_known(label: str) -> None:
+    assert decode("쀍 a".encode("cp949"), declared=label).encoding == "cp949"
+
+
+def test_seven_bits_that_lack_their_announcement_are_read_by_the_label() -> None:
+    data = "휴관 안내".encode("iso2022_kr").removeprefix(b"\x1b$)C").lstrip(b"\n")
+
+    assert decode(data, declared="iso-2022-kr").text == "휴관 안내"
+
+
+def test_terminal_colours_are_no_encoding() -> None:
+    assert decode(b"word \x1b[32mgreen " * 3).encoding == "utf-8"

@@ -87,3 +87,12 @@ def test_a_folder_that_cannot_be_opened_is_given_itself(tmp_path: Path) -> None:
         assert _walked(tmp_path, root=tmp_path) == ["shut"]
     finally:
         (tmp_path / "shut").chmod(0o700)
+
+
+def test_links_that_go_in_circles_are_no_crash(tmp_path: Path) -> None:
+    _fill(tmp_path, "1.txt")
+    _link(tmp_path / "a.txt", tmp_path / "b.txt")
+    _link(tmp_path / "b.txt", tmp_path / "a.txt")
+
+    assert "1.txt" in _walked(tmp_path, root=tmp_path)
+    assert list(walk([tmp_path / "a.txt"])) == [tmp_path / "a.txt"]

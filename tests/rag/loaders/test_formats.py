@@ -15,6 +15,7 @@ from rag.loaders import (
     load,
     media_type,
 )
+from tests.rag.loaders.epub_files import epub, page
 from tests.rag.loaders.pdf_files import pdf
 
 
@@ -34,6 +35,21 @@ def _file(folder: Path, name: str, content: bytes) -> Path:
         ("a.csv", b"a,b\n1,2", "text/csv"),
         ("a.tsv", b"a\tb\n1\t2", "text/tab-separated-values"),
         ("a.pdf", pdf([["text"]]), "application/pdf"),
+        ("a.text", b"text", "text/plain"),
+        ("a.rst", b"text", "text/x-rst"),
+        ("a.json", b'{"a": "text"}', "application/json"),
+        ("a.jsonl", b'{"a": "text"}', "application/jsonl"),
+        ("a.ndjson", b'{"a": "text"}', "application/jsonl"),
+        (
+            "a.ipynb",
+            b'{"cells": [{"cell_type": "raw", "source": "x"}]}',
+            "application/x-ipynb+json",
+        ),
+        ("a.epub", epub({"a.xhtml": page("<p>text</p>")}), "application/epub+zip"),
+        ("a.eml", b"Subject: x\n\ntext", "message/rfc822"),
+        ("a.mbox", b"From x Mon 09:12\nSubject: x\n\ntext", "application/mbox"),
+        ("a.mht", b"Content-Type: text/html\n\n<p>text", "multipart/related"),
+        ("a.xhtml", b"<p>text</p>", "text/html"),
         ("a.py", b"print('text')", "text/plain"),
         ("README", "설명 text".encode(), "text/plain"),
     ],
@@ -61,8 +77,8 @@ def test_a_title_from_a_decomposed_name_is_composed(tmp_path: Path) -> None:
         ("a.html", b"<script>x</script>", EmptyFile, "no text in the file"),
         ("a.pdf", "글자 파일".encode(), BrokenFile, "not a PDF"),
         ("a.txt", pdf([["text"]]), BrokenFile, "is a PDF, not text"),
-        ("a.hwp", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", UnsupportedFile, r"\.hwp .*\.docx.*\.pdf"),
-        ("a.xlsx", b"PK\x03\x04", UnsupportedFile, r"\.xlsx files are not supported"),
+        ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", UnsupportedFile, r"\.doc .*\.docx.*\.pdf"),
+        ("a.xls", b"PK\x03\x04", UnsupportedFile, r"\.xls files are not supported"),
         ("blob", bytes(50), UnsupportedFile, "a file without a suffix is not supported"),
     ],
 )
@@ -108,7 +124,7 @@ def test_each_error_has_its_status() -> None:
 
 def test_the_media_type_is_known_without_reading() -> None:
     assert media_type(Path("none.PDF")) == "application/pdf"
-    assert media_type(Path("none.hwp")) == "application/octet-stream"
+    assert media_type(Path("none.xyz")) == "application/octet-stream"
 
 
 def test_the_front_is_sorted_and_real() -> None:

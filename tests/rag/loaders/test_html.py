@@ -1,8 +1,10 @@
+import time
 from collections.abc import Callable
 
 import pytest
 
-from rag.loaders.html import read_html
+from rag.loaders.errors import EmptyFile
+from rag.loaders.html import read_html, read_xhtml
 
 PAGE = """<!doctype html><html><head><meta charset="utf-8"><title>빵집 시간 </title>
 <style>.zq9{color:red}</style><script>var secret = 9481</script></head>
@@ -138,3 +140,52 @@ def test_composed_across_elements() -> None:
 )
 def test_deep_nesting_is_no_recursion(nested: Callable[[int], str]) -> None:
     assert _text(nested(5000)).endswith("deep")
+
+
+@pytest.mark.parametrize("inner", ["<div>", "<span>", "<table><tr><td>", "<b>"])
+def test_endless_nesting_is_read_without_tags(inner: str) -> None:
+    began = time.perf_counter()
+
+    document = read_html(
+        (inner * 100_000 + "deep &amp; far<script>ghost</script>").encode(), "stem"
+    )
+
+    assert document.text.split() == ["deep", "&", "far"]
+    assert "nested too deep" in document.warnings[0]
+    assert time.perf_counter() - began < 5
+
+
+def test_endless_scripts_hide_the_rest_in_no_time() -> None:
+    began = time.perf_counter()
+
+    document = read_html(b"<div>" * 20_000 + b"seen" + b"<script>ghost" * 100_000, "stem")
+
+    assert document.text == "seen"
+    assert time.perf_counter() - began < 5
+
+
+def test_many_elements_that_close_themselves_are_no_nesting() -> None:
+    document = read_html(("<ul>" + "<li>item<br>" * 12_000 + "</ul><h2>End</h2>").encode(), "stem")
+
+    assert document.warnings == ()
+    assert document.sections[0].heading == ("End",)
+
+
+def test_empty_elements_of_xhtml_swallow_nothing() -> None:
+    page = (
+        '<?xml version="1.0" encoding="euc-kr"?><html><head><title/><script src="a.js"/></head>'
+        '<body><a id="x"/><p>나비는<br/>난다</p></body></html>'
+    )
+
+    assert read_xhtml(page.encode("euc-kr"), "stem").text == "나비는\n난다"
+
+
+def test_a_page_of_frames_names_what_it_frames() -> None:
+    frames = '<frameset cols="1,2"><frame src="menu.html"><frame src="a.html">{}</frameset>'
+
+    with pytest.raises(
+        EmptyFile, match=r"only frames other files: add those \(menu.html, a.html\)"
+    ):
+        read_html(frames.format("").encode(), "stem")
+    fallback = frames.format("<noframes><p>Go to the map.</p></noframes>")
+    assert read_html(fallback.encode(), "stem").text == "Go to the map."

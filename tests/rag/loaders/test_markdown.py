@@ -85,6 +85,48 @@ def test_front_matter_names_the_document_and_is_no_heading() -> None:
     assert source[document.sections[0].start :] == "# 첫 제목\n"
 
 
+def test_front_matter_may_be_toml() -> None:
+    document = read_markdown(b'+++\ntitle = "Ferry times"\n# no heading\n+++\n# First\n', "stem")
+
+    assert document.title == "Ferry times"
+    assert [s.heading for s in document.sections] == [("First",)]
+
+
+def test_tables_are_rows_under_the_names_of_their_columns() -> None:
+    source = (
+        "# A\n\n| Area | Fee |\n|:-----|----:|\n| Isle \\| x | **7300** |\n| Town |\n\n## B\ntext\n"
+    )
+
+    document = read_markdown(source.encode(), "stem")
+
+    assert document.text == ("# A\n\nArea: Isle | x | Fee: **7300**\nArea: Town\n\n## B\ntext\n")
+    assert [document.text[s.start :].split("\n")[0] for s in document.sections] == ["# A", "## B"]
+
+
+def test_a_table_in_code_or_without_a_body_stays() -> None:
+    assert read_markdown(b"```\n| a | b |\n|---|---|\n| 1 | 2 |\n```\n", "s").text.count("|") == 9
+    assert read_markdown(b"| a | b |\n|---|---|\n", "s").text == "a | b\n"
+
+
+def test_the_bytes_of_pictures_are_left_out() -> None:
+    source = f"![m](data:image/png;base64,{'iVBORw0KGgo' * 9}) and text"
+
+    assert read_markdown(source.encode(), "s").text == "![m](data:image/png) and text"
+
+
+def test_markup_that_would_run_in_a_browser_is_text() -> None:
+    source = "망치는 500원\n\n<script>x()</script>\n\n[a](javascript:x()) <img src=x onerror=y>\n"
+
+    assert read_markdown(source.encode(), "s").text == source
+
+
+@pytest.mark.parametrize(
+    "source", ["> " * 5000 + "deep", "- " * 5000 + "deep", "[" * 20000 + "deep"]
+)
+def test_deep_nesting_is_no_crash(source: str) -> None:
+    assert read_markdown(source.encode(), "s").text == source
+
+
 def test_a_rule_at_the_top_is_no_front_matter() -> None:
     assert _headings("---\n\n# A\n\ntext\n") == [("A",)]
 

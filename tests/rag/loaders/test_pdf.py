@@ -5,7 +5,14 @@ import pytest
 from rag.loaders.errors import BrokenFile, EmptyFile
 from rag.loaders.pdf import read_pdf
 from rag.records import Section
-from tests.rag.loaders.pdf_files import NO_CHARACTER, Entry, locked_pdf, pdf
+from tests.rag.loaders.pdf_files import (
+    NO_CHARACTER,
+    Entry,
+    Placed,
+    locked_pdf,
+    open_but_restricted_pdf,
+    pdf,
+)
 
 
 def test_each_page_knows_its_place_in_the_text() -> None:
@@ -131,3 +138,60 @@ def test_several_threads_read_at_once() -> None:
         texts = [document.text for document in threads.map(lambda data: read_pdf(data, "f"), files)]
 
     assert [text.split("\n")[0] for text in texts] == [f"text {n}" for n in range(24)]
+
+
+def test_a_password_for_the_owner_alone_locks_nobody_out() -> None:
+    assert read_pdf(open_but_restricted_pdf("open words"), "file").text == "open words"
+
+
+def test_a_broken_page_does_not_lose_the_others() -> None:
+    data = pdf([["one"], ["two"], ["three"]]).replace(b"9 0 obj\n<<", b"9 0 obj\n((")
+
+    document = read_pdf(data, "file")
+
+    assert [document.text[p.start : p.end] for p in document.pages] == ["one", "", "three"]
+    assert document.warnings == ("page 2 could not be read",)
+
+
+LEFT = [
+    "The first column begins with",
+    "words that go on below them",
+    "and then go on once more so",
+    "until the column has its end.",
+]
+RIGHT = [
+    "Second column starts up here",
+    "with other words of its own",
+    "that nobody should mix into",
+    "the lines of the first one.",
+]
+
+
+def _beside(left: list[str], right: list[str], gap: int = 460) -> list[str | Placed]:
+    return [
+        placed
+        for row, (one, two) in enumerate(zip(left, right, strict=True))
+        for placed in (Placed(one, 40, 700 - 16 * row), Placed(two, gap, 700 - 16 * row))
+    ]
+
+
+def test_columns_drawn_line_by_line_are_read_one_after_the_other() -> None:
+    text = read_pdf(pdf([["Title", *_beside(LEFT, RIGHT)]]), "file").text.replace("\n", " ")
+
+    assert text == " ".join(("Title", *LEFT, *RIGHT))
+
+
+def test_columns_drawn_one_after_the_other_stay_as_they_are() -> None:
+    rows = _beside(LEFT, RIGHT)
+
+    text = read_pdf(pdf([["Title", *rows[::2], *rows[1::2]]]), "file").text.replace("\n", " ")
+
+    assert text == " ".join(("Title", *LEFT, *RIGHT))
+
+
+def test_rows_of_a_drawn_table_stay_rows() -> None:
+    names, prices = ["Zone", "North", "South", "East", "West"], ["Fee", "EUR 3", "EUR 6", "-", "0"]
+
+    text = read_pdf(pdf([_beside(names, prices)]), "file").text
+
+    assert text.split("\n")[:2] == ["Zone Fee", "North EUR 3"]

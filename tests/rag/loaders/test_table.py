@@ -76,3 +76,39 @@ def test_korean_from_a_spreadsheet() -> None:
     assert document.text == "도시: 섬마을 | 요금: 7300원"
     assert document.warnings == ("read as cp949",)
     assert document.title == "요금표"
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;"])
+def test_excel_is_told_the_delimiter_in_the_first_line(first: str) -> None:
+    assert _csv(f"{first}\r\na;b,c\r\n1,5;2\r\n") == "a: 1,5 | b,c: 2"
+
+
+def test_decimal_commas_do_not_cut_numbers() -> None:
+    assert _csv("lamp;1,5\nrope;2,7\ncoat;3,1\n") == "lamp | 1,5\nrope | 2,7\ncoat | 3,1"
+
+
+def test_lines_above_the_header_stand_alone() -> None:
+    source = "2026년 요금 현황,,\n,,단위: 원\n도시,요금,비고\n섬마을,7300,\n시내,2900,낮\n"
+
+    assert _csv(source) == (
+        "2026년 요금 현황\n단위: 원\n도시: 섬마을 | 요금: 7300\n도시: 시내 | 요금: 2900 | 비고: 낮"
+    )
+
+
+def test_a_table_of_one_column_has_a_header_too() -> None:
+    assert _csv("name\nlamp\nrope\n") == "name: lamp\nname: rope"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_is_no_part_of_the_first_name(encoding: str) -> None:
+    data = "도시\t요금\n섬마을\t7300\n".encode(encoding)
+
+    assert read_csv(data, "stem").text == "도시: 섬마을 | 요금: 7300"
+
+
+def test_five_megabytes_in_a_cell() -> None:
+    cell = "가나다 " * 830_000
+
+    text = _csv(f"번호,내용\n1,{cell}끝표식\n2,짧은 칸\n")
+
+    assert text.endswith("끝표식\n번호: 2 | 내용: 짧은 칸")
