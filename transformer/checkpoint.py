@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from transformer.errors import CheckpointError
 from transformer.tokenizer import Tokenizer
@@ -144,7 +146,25 @@ def fill(
 def save(
     folder: Path, *, config: Mapping[str, Any], module: nn.Module, tokenizer: Tokenizer
 ) -> None:
+    """Write a checkpoint of a module; as `write` does.
+
+    Raises:
+        CheckpointError: `folder` exists; a checkpoint is never overwritten.
+    """
+    tensors = {name: p.detach().contiguous() for name, p in module.named_parameters()}
+    write(folder, config=config, tensors=tensors, tokenizer=tokenizer.to_json())
+
+
+def write(
+    folder: Path, *, config: Mapping[str, Any], tensors: dict[str, Tensor], tokenizer: str
+) -> None:
     """Write a checkpoint aside, flush it, and rename it into place.
+
+    Args:
+        folder: to be made
+        config: all that config.json holds, but for the name of the format
+        tensors: contiguous, by the parameter names of our modules
+        tokenizer: the tokenizer.json
 
     Raises:
         CheckpointError: `folder` exists; a checkpoint is never overwritten.
@@ -154,23 +174,18 @@ def save(
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
     aside.mkdir(parents=True)
     try:
-        _write(aside, config, module, tokenizer)
+        text = json.dumps(
+            {"format": FORMAT, **config}, indent=2, sort_keys=True, ensure_ascii=False
+        )
+        (aside / CONFIG).write_bytes(f"{text}\n".encode())  # as bytes: the same on every system
+        (aside / TOKENIZER).write_bytes(tokenizer.encode())
+        save_file(tensors, aside / WEIGHTS)
+        for file in aside.iterdir():
+            _flush(file)
         aside.rename(folder)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-
-
-def _write(
-    folder: Path, config: Mapping[str, Any], module: nn.Module, tokenizer: Tokenizer
-) -> None:
-    text = json.dumps({"format": FORMAT, **config}, indent=2, sort_keys=True, ensure_ascii=False)
-    (folder / CONFIG).write_text(text + "\n", encoding="utf-8")
-    (folder / TOKENIZER).write_text(tokenizer.to_json(), encoding="utf-8")
-    tensors = {name: p.detach().contiguous() for name, p in module.named_parameters()}
-    save_file(tensors, folder / WEIGHTS)
-    for file in folder.iterdir():
-        _flush(file)
 
 
 def _flush(file: Path) -> None:
@@ -191,6 +206,20 @@ def fingerprint(config: Mapping[str, Any], weights: Iterable[Path], tokenizer: T
     return digest.hexdigest()[:16]
 
 
-def on_meta() -> torch.device:
-    """The device to build a module on that `fill` gives its values."""
-    return torch.device("meta")
+@contextmanager
+def on_meta() -> Iterator[None]:
+    """Modules made inside have shapes but no values: `fill` gives them."""
+    with torch.device("meta"), _NoInitialValues():
+        yield
+
+
+class _NoInitialValues(TorchFunctionMode):
+    """Passes over initialisation: drawing values that are nowhere makes torch load its compiler."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        named = kwargs or {}
+        if getattr(func, "__module__", None) == nn.init.__name__:
+            return named["tensor"] if "tensor" in named else args[0]
+        return func(*args, **named)

@@ -6,7 +6,9 @@ reaches a vocabulary of syllables as syllables.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import cast
 
@@ -36,7 +38,7 @@ class Tokenizer:
         backend.no_padding()
         _keep_hangul(backend)
         self._backend = backend
-        self._trusting = Backend.from_str(backend.to_str())
+        self._json = backend.to_str().encode()
         backend.encode_special_tokens = True
         self._break_specials()
 
@@ -121,7 +123,12 @@ class Tokenizer:
 
     def to_json(self) -> str:
         """The tokenizer.json; equal for equal tokenizers, as a fingerprint needs it."""
-        return str(self._trusting.to_str())
+        return self._json.decode()
+
+    @cached_property
+    def _trusting(self) -> Backend:
+        """Made when first needed: a quarter million of pieces take a second and 280 MB."""
+        return Backend.from_str(self._json.decode())
 
     def _break_specials(self) -> None:
         """Cut special tokens that the model finds in plain text by itself, behind their first sign.
@@ -142,18 +149,27 @@ class Tokenizer:
 
 
 def _keep_hangul(backend: Backend) -> None:
-    """Compose Hangul again behind BERT's accent stripping where the vocabulary holds syllables.
+    """Compose Hangul again behind accent stripping where the vocabulary holds syllables.
 
     Stripping goes by NFD, which leaves jamo: a Korean vocabulary would know none of its words.
     English BERT's was learned from such jamo and holds no syllable; it gets what it learned.
     """
-    if not isinstance(backend.normalizer, normalizers.BertNormalizer):
+    normalizer = backend.normalizer
+    if not isinstance(backend.model, models.WordPiece) or _composes(normalizer):
         return
     vocabulary = backend.get_vocab(with_added_tokens=False)
     syllables = sum(re.search("[가-힣]", token) is not None for token in vocabulary)
     jamo = sum(re.search("[\u1100-\u11ff]", token) is not None for token in vocabulary)
     if syllables > jamo:
-        backend.normalizer = normalizers.Sequence([backend.normalizer, normalizers.NFC()])
+        composed = normalizers.NFC()
+        backend.normalizer = (
+            composed if normalizer is None else normalizers.Sequence([normalizer, composed])
+        )
+
+
+def _composes(normalizer: normalizers.Normalizer | None) -> bool:
+    jamo = unicodedata.normalize("NFD", "글")
+    return normalizer is not None and normalizer.normalize_str(jamo) == "글"
 
 
 def _pre_tokenizer(cut: str) -> pre_tokenizers.PreTokenizer:

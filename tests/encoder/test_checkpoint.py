@@ -44,6 +44,17 @@ def _change(folder: Path, name: str, **settings: Any) -> None:
 # Our own layout
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_an_encoder_is_read_in_the_format_that_was_asked_for(
+    tmp_path: Path, dtype: torch.dtype
+) -> None:
+    saved = encoder_checkpoint(BERT)
+    checkpoint.save(saved, tmp_path / "a")
+    loaded = checkpoint.load(tmp_path / "a", dtype=dtype)
+    assert {p.dtype for p in loaded.model.parameters()} == {dtype}
+    assert loaded.fingerprint == checkpoint.load(tmp_path / "a").fingerprint
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_encoder_comes_back_equal(tmp_path: Path, shape: str) -> None:
     saved = encoder_checkpoint(SHAPES[shape], EMBEDDING)

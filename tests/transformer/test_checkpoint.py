@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -205,6 +207,18 @@ def test_half_weights_fill_as_they_are(tmp_path: Path) -> None:
     module = _empty()
     checkpoint.fill(module, ((n, t.bfloat16()) for n, t in _tensors()), source=tmp_path)
     assert {p.dtype for p in module.parameters()} == {torch.bfloat16}
+
+
+def test_a_module_without_values_is_made_without_torchs_compiler() -> None:
+    """Which takes seconds to load, and drawing values on the meta device would load it."""
+    code = (
+        "import sys; from torch import nn; from transformer import checkpoint\n"
+        "with checkpoint.on_meta(): made = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 3))\n"
+        "print({p.device.type for p in made.parameters()}, 'torch._dynamo' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert ran.stdout == "{'meta'} False\n"
 
 
 def test_place_may_convert_each_value(tmp_path: Path) -> None:
