@@ -1,22 +1,24 @@
 """The catalogue of a home: collections, documents, chunks and their vectors, in one database."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import insert, update
+from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy.exc import IntegrityError
 
-from index import feed, lifecycle, reads
+from index import feed, filters, lifecycle, reads
+from index.chunk_rows import chunk_ids, insert_vectors, take_turn
 from index.database import Database
 from index.errors import ModelMismatch, UnknownCollection
 from index.records import (
-    Changes,
     Counts,
-    Entry,
+    Filter,
     Ids,
     Model,
     NewDocument,
@@ -26,7 +28,9 @@ from index.records import (
     StoredCollection,
     StoredDocument,
     Vectors,
+    WaitingChunk,
 )
+from index.reembedding import Move, clear_others
 from index.schema import CollectionRow
 
 
@@ -36,19 +40,21 @@ class Catalog:
     Args:
         home: The folder of the database and of everything that is derived from it. It is made if
             it is not there.
-        url: Another database than `<home>/attest.db`.
+        url: Another database than `<home>/attest.db`, on a PostgreSQL server for many users.
 
     Raises:
         StorageBusy: Another process holds the database for longer than 30 s (every method).
+        StorageUnreachable: It does not answer, or cannot be read (every method).
+        BadDatabaseUrl: The URL cannot be read, or its driver is not installed.
         NewerDatabase: A later version has changed the tables.
     """
 
     def __init__(self, home: Path, url: str | None = None) -> None:
         self.home = home
-        self._database = Database(home, url)
+        self.database = Database(home, url)
 
     def close(self) -> None:
-        self._database.close()
+        self.database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -62,11 +68,11 @@ class Catalog:
         self.close()
 
     def collections(self) -> list[StoredCollection]:
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return reads.collections(connection)
 
     def collection(self, name: str) -> StoredCollection:
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return reads.collection(connection, name)
 
     def create(self, name: str, model: Model) -> StoredCollection:
@@ -75,21 +81,46 @@ class Catalog:
         Raises:
             ModelMismatch: It holds vectors of another model.
         """
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             try:
                 found = reads.collection(connection, name)
             except UnknownCollection:
-                connection.execute(insert(CollectionRow), [_collection_values(name, model)])
-                return reads.collection(connection, name)
+                with suppress(IntegrityError), connection.begin_nested():  # another was first
+                    connection.execute(insert(CollectionRow), [_collection_values(name, model)])
+                found = reads.collection(connection, name)
         if found.model.fingerprint != model.fingerprint:
             raise ModelMismatch(name, found.model, model)
         return found
+
+    def drop(self, name: str) -> None:
+        """Deletes a collection with all that belongs to it; its ids are never used again.
+
+        Raises:
+            UnknownCollection: There is none of that name.
+        """
+        with self.database.writing() as connection:
+            found = _in_turn(connection, name)
+            folders = _index_folders(connection, self.home, found)
+            connection.execute(delete(CollectionRow).where(CollectionRow.id == found.id))
+        _discard(folders)
+
+    def clear(self) -> None:
+        """Deletes all collections, in one transaction."""
+        with self.database.writing() as connection:
+            found = sorted(reads.collections(connection), key=lambda each: each.id)
+            folders = list[Path]()
+            for collection in found:
+                take_turn(connection, collection.id)
+                folders += _index_folders(connection, self.home, collection)
+            gone = CollectionRow.id.in_([collection.id for collection in found])
+            connection.execute(delete(CollectionRow).where(gone))
+        _discard(folders)
 
     def set_fusion_weight(self, collection: str, weight: float) -> None:
         """Sets how much the dense side counts in this collection, from 0 to 1."""
         if not 0 <= weight <= 1:
             raise ValueError(f"fusion weight {weight} must lie between 0 (lexical) and 1 (dense)")
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             found = reads.collection(connection, collection)
             row = update(CollectionRow).where(CollectionRow.id == found.id)
             connection.execute(row.values(fusion_weight=weight))
@@ -98,7 +129,7 @@ class Catalog:
         self,
         collection: str,
         document: NewDocument,
-        vectors: NDArray[np.floating[Any]],
+        vectors: NDArray[np.floating[Any]] | None,
         fingerprint: str,
     ) -> StoredDocument:
         """Stores a document whole, in place of the one that had its path.
@@ -107,8 +138,9 @@ class Catalog:
         chunks.
 
         Args:
-            vectors: One row per chunk, (n, d), of any length but 0.
-            fingerprint: Of the model that made them.
+            vectors: One row per chunk, (n, d), of any length but 0; None where `add_vectors` is to
+                bring them, until when the document is found by its words.
+            fingerprint: Of the model that they come from and that the chunks were cut for.
 
         Raises:
             ModelMismatch: The collection holds vectors of another model.
@@ -116,23 +148,61 @@ class Catalog:
                 to be, or the vectors do not fit the chunks or the collection.
         """
         _check_chunks(document)
-        with self._database.writing() as connection:
-            found = reads.collection(connection, collection)
-            _check_vectors(found, document, vectors, fingerprint)
+        with self.database.writing() as connection:
+            found = _in_turn(connection, collection)
+            _check_model(found, fingerprint)
+            if vectors is not None:
+                _check_shape(found, len(document.chunks), vectors)
             key = lifecycle.store(connection, found.id, document, vectors, fingerprint)
             return reads.document(connection, key)
 
+    def waiting(self, collection: str, after: int = 0, limit: int = 1000) -> list[WaitingChunk]:
+        """The next chunks, by ascending id, that have no vector of the collection's model."""
+        with self.database.reading() as connection:
+            found = reads.collection(connection, collection)
+            return feed.waiting(connection, found, after, limit)
+
+    def add_vectors(
+        self, collection: str, ids: Ids, vectors: NDArray[np.floating[Any]], fingerprint: str
+    ) -> int:
+        """Stores the vectors of chunks that wait for them.
+
+        A chunk that went or got its vector meanwhile is passed over.
+
+        Returns:
+            How many were stored.
+
+        Raises:
+            ModelMismatch: The collection has moved to another model.
+            ValueError: The vectors do not fit the ids or the collection.
+        """
+        with self.database.writing() as connection:
+            found = _in_turn(connection, collection)
+            _check_model(found, fingerprint)
+            _check_shape(found, len(ids), vectors)
+            wanted = set(feed.without_vector(connection, ids, fingerprint))
+            rows = [row for row, key in enumerate(ids) if int(key) in wanted]
+            keys = [int(ids[row]) for row in rows]
+            insert_vectors(connection, found.id, keys, vectors[rows], fingerprint)
+        return len(rows)
+
+    def known_vectors(self, document_id: int) -> dict[str, NDArray[np.float32]]:
+        """The vectors of a document by `chunk_key`, to be kept where an update reads the same."""
+        with self.database.reading() as connection:
+            model = reads.model_of(connection, int(document_id))
+            return feed.vectors_by_key(connection, int(document_id), model.fingerprint)
+
     def add_duplicate(
-        self, collection: str, path: str, sha256: str, size: int
+        self, collection: str, path: str, sha256: str, size: int, modified: str | None = None
     ) -> StoredDocument | None:
         """Stores a file as a duplicate, without reading it, if another path has its content.
 
         Returns:
             None where no other path has it: read the file and `add` it.
         """
-        with self._database.writing() as connection:
-            found = reads.collection(connection, collection)
-            key = lifecycle.store_duplicate(connection, found.id, path, sha256, size)
+        with self.database.writing() as connection:
+            found = _in_turn(connection, collection)
+            key = lifecycle.store_duplicate(connection, found.id, path, sha256, size, modified)
             return None if key is None else reads.document(connection, key)
 
     def reject(self, collection: str, rejected: Rejected) -> StoredDocument:
@@ -142,29 +212,66 @@ class Catalog:
             The row of that path. A good earlier version is kept whole, goes on answering, and is
             what is returned.
         """
-        with self._database.writing() as connection:
-            found = reads.collection(connection, collection)
+        with self.database.writing() as connection:
+            found = _in_turn(connection, collection)
             key = lifecycle.store_rejected(connection, found.id, rejected)
             return reads.document(connection, key)
 
     def remove(self, document_id: int) -> None:
         """Removes a document. Its oldest duplicate, if it has one, takes its chunks over."""
-        with self._database.writing() as connection:
+        with self.database.writing() as connection:
             lifecycle.remove(connection, int(document_id))
+
+    def rename(self, document_id: int, path: str, modified: str | None) -> StoredDocument:
+        """Gives a document the path that its file has now; its chunks and vectors stay."""
+        with self.database.writing() as connection:
+            lifecycle.rename(connection, int(document_id), path, modified)
+            return reads.document(connection, int(document_id))
+
+    def touch(self, document_id: int, modified: str | None) -> None:
+        """Notes when a file was last written that still holds what it held."""
+        with self.database.writing() as connection:
+            lifecycle.touch(connection, int(document_id), modified)
+
+    def tag(
+        self, document_id: int, add: Sequence[str] = (), remove: Sequence[str] = ()
+    ) -> StoredDocument:
+        """Puts tags on a document and takes others off."""
+        with self.database.writing() as connection:
+            lifecycle.tag(connection, int(document_id), add, remove)
+            return reads.document(connection, int(document_id))
 
     def documents(self, collection: str) -> list[StoredDocument]:
         """In the order of their paths."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return reads.documents(connection, reads.collection(connection, collection).id)
 
     def document(self, document_id: int) -> StoredDocument:
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return reads.document(connection, int(document_id))
 
     def at(self, collection: str, path: str) -> StoredDocument | None:
         """The document of exactly this path, if there is one."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return reads.at(connection, reads.collection(connection, collection).id, path)
+
+    def with_content(self, collection: str, sha256: str) -> list[StoredDocument]:
+        """The documents whose files hold exactly this, by ascending id."""
+        with self.database.reading() as connection:
+            found = reads.collection(connection, collection)
+            return reads.with_content(connection, found.id, sha256)
+
+    def matching(self, collection: str, given: Filter) -> list[int]:
+        """The ids of the documents that a filter admits, in ascending order.
+
+        For a duplicate it is the id of its original, which has the chunks.
+
+        Raises:
+            BadFilter: A condition that cannot be.
+        """
+        with self.database.reading() as connection:
+            found = reads.collection(connection, collection)
+            return filters.matching(connection, found.id, given)
 
     def find(self, collection: str, name: str) -> StoredDocument:
         """The document of this path, else of this id, else the only one whose path ends in it.
@@ -172,45 +279,67 @@ class Catalog:
         Raises:
             AmbiguousDocument: Several paths end in this name.
         """
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return reads.find(connection, reads.collection(connection, collection).id, name)
 
     def text(self, document_id: int) -> str:
         """The text that chunks are slices of: a duplicate's is its original's, a rejected "" ."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return reads.text(connection, int(document_id))
 
     def chunks(self, ids: Ids) -> list[StoredChunk]:
         """In the order of `ids`, without those that no longer live."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return reads.chunks(connection, ids)
 
     def chunks_of(self, document_id: int) -> list[StoredChunk]:
         """In reading order."""
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return reads.chunks_of(connection, int(document_id))
 
-    def chunk_ids(self, collection: str, documents: Ids) -> NDArray[np.int64]:
-        """The chunks of these documents, as far as they are in the collection."""
-        with self._database.reading() as connection:
+    def chunk_ids(self, document_id: int) -> list[int]:
+        """The chunks of a document for the model of its collection, in reading order."""
+        with self.database.reading() as connection:
+            model = reads.model_of(connection, int(document_id))
+            return chunk_ids(connection, int(document_id), model.fingerprint)
+
+    def paths_under(self, collection: str, folder: str) -> list[tuple[int, str]]:
+        """Ids and paths of the documents below a folder, in the order of their paths."""
+        with self.database.reading() as connection:
             found = reads.collection(connection, collection)
-            return np.asarray(feed.chunk_ids(connection, found.id, documents), np.int64)
+            return reads.paths_under(connection, found.id, folder)
 
-    def live(self, ids: Ids) -> set[int]:
-        """Which of these chunks still are."""
-        with self._database.reading() as connection:
-            return feed.live(connection, ids)
+    def reads_from(self, path: str) -> bool:
+        """Whether any collection has a document of this path, or of a member of this archive.
 
-    def vectors(self, ids: Ids, fingerprint: str) -> Vectors:
-        """In the order of `ids`, without those that have no vector of this model."""
-        with self._database.reading() as connection:
-            return feed.vectors(connection, ids, fingerprint)
+        One that was refused does not count: it keeps its reason and nothing else.
+        """
+        with self.database.reading() as connection:
+            return reads.reads_from(connection, path)
+
+    def move(self, collection: str, model: Model) -> Move:
+        """Begins, or goes on with, moving a collection to another model."""
+        return Move(self.database, self.collection(collection), model)
+
+    def clear_former(self, collection: str, keep: Sequence[str] = ()) -> int:
+        """Deletes the chunks of models that the collection does not have any more, and indexes.
+
+        Args:
+            keep: Fingerprints of models that it is on its way to.
+
+        Returns:
+            How many there were.
+        """
+        found = self.collection(collection)
+        cleared = clear_others(self.database, found.id, (found.model.fingerprint, *keep))
+        _discard(_unused_folders(self.home, self.database))
+        return cleared
 
     def vector_blocks(self, collection: str, size: int = 4096) -> Iterator[Vectors]:
         """All vectors of a collection by ascending chunk id, in blocks of at most `size`."""
         last = 0
         while True:
-            with self._database.reading() as connection:
+            with self.database.reading() as connection:
                 found = reads.collection(connection, collection)
                 block = feed.vector_block(connection, found, last, size)
             if not block.ids.size:
@@ -226,30 +355,41 @@ class Catalog:
             return OwnedVectors(nothing, nothing, np.empty((0, 0), np.float32))
         ids = np.concatenate([block.ids for block in blocks])
         rows = np.concatenate([block.rows for block in blocks])
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             owners = feed.owners(connection, ids)
         live = np.array([key in owners for key in ids.tolist()], bool)
         documents = np.array([owners[key] for key in ids[live].tolist()], np.int64)
         return OwnedVectors(ids[live], documents, rows[live])
 
-    def entries(self, ids: Ids) -> list[Entry]:
-        """What the lexical index is to hold of these chunks, in no order."""
-        with self._database.reading() as connection:
-            return feed.entries(connection, ids)
-
-    def latest(self, collection_id: int) -> int:
-        """The `seq` of the newest change of a collection, 0 before the first."""
-        with self._database.reading() as connection:
-            return feed.latest(connection, collection_id)
-
-    def changes(self, collection_id: int, since: int, limit: int) -> Changes:
-        """The oldest `limit` changes after `since`."""
-        with self._database.reading() as connection:
-            return feed.changes(connection, collection_id, since, limit)
-
     def counts(self, collection: str) -> Counts:
-        with self._database.reading() as connection:
+        with self.database.reading() as connection:
             return reads.counts(connection, reads.collection(connection, collection))
+
+
+def _index_folders(connection: Connection, home: Path, collection: StoredCollection) -> list[Path]:
+    """Those for the model it has, and for those that it is on its way from and to."""
+    from index.derived import folder_of  # loads FAISS and tantivy
+
+    return [folder_of(home, each) for each in reads.versions(connection, collection)]
+
+
+def _unused_folders(home: Path, database: Database) -> list[Path]:
+    from index.derived import unused_folders
+
+    return unused_folders(home, database)
+
+
+def _discard(folders: Sequence[Path]) -> None:
+    from index.derived import discard
+
+    for folder in folders:
+        discard(folder)
+
+
+def _in_turn(connection: Connection, name: str) -> StoredCollection:
+    """A collection as it is once nobody else writes into it, until this transaction ends."""
+    take_turn(connection, reads.collection(connection, name).id)
+    return reads.collection(connection, name)
 
 
 def _collection_values(name: str, model: Model) -> dict[str, Any]:
@@ -273,19 +413,18 @@ def _check_chunks(document: NewDocument) -> None:
             )
 
 
-def _check_vectors(
-    collection: StoredCollection,
-    document: NewDocument,
-    vectors: NDArray[np.floating[Any]],
-    fingerprint: str,
+def _check_model(collection: StoredCollection, fingerprint: str) -> None:
+    if fingerprint != collection.model.fingerprint:
+        given = Model("the given model", fingerprint, collection.model.dimensions)
+        raise ModelMismatch(collection.name, collection.model, given)
+
+
+def _check_shape(
+    collection: StoredCollection, n_chunks: int, vectors: NDArray[np.floating[Any]]
 ) -> None:
-    model = collection.model
-    if fingerprint != model.fingerprint:
-        given = Model("the given model", fingerprint, vectors.shape[-1])
-        raise ModelMismatch(collection.name, model, given)
-    wanted = (len(document.chunks), model.dimensions)
+    wanted = (n_chunks, collection.model.dimensions)
     if vectors.shape != wanted:
         raise ValueError(
-            f"{document.path}: {wanted[0]} chunks of {model.name} need vectors of shape {wanted}, "
+            f"{n_chunks} chunks of {collection.model.name} need vectors of shape {wanted}, "
             f"not {vectors.shape}"
         )

@@ -10,7 +10,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
-from index.catalog import Catalog
+import numpy as np
+from numpy.typing import NDArray
+
+from index import feed
+from index.database import Database
+from index.records import Changes, Entry, Ids, Side, StoredCollection, Vectors
 
 Items = TypeVar("Items", contravariant=True)
 _Items = TypeVar("_Items")
@@ -38,24 +43,65 @@ class Derived(Protocol[Items]):
         """Starts anew, empty and at 0."""
 
 
+class Feed:
+    """What the indexes of a collection are made of. Every method is one transaction."""
+
+    def __init__(self, database: Database, collection: StoredCollection) -> None:
+        self._database = database
+        self._collection = collection
+
+    def latest(self, side: Side) -> int:
+        """The `seq` of the newest change of a side, 0 before the first."""
+        with self._database.reading() as connection:
+            return feed.latest(connection, self._collection.id, side)
+
+    def changes(self, side: Side, since: int, limit: int) -> Changes:
+        """The oldest `limit` changes of a side after `since`."""
+        with self._database.reading() as connection:
+            return feed.changes(connection, self._collection.id, side, since, limit)
+
+    def vectors(self, ids: Ids) -> Vectors:
+        """In the order of `ids`, without those that have no vector of the collection's model."""
+        with self._database.reading() as connection:
+            return feed.vectors(connection, ids, self._collection.model)
+
+    def entries(self, ids: Ids) -> list[Entry]:
+        """What the lexical index is to hold of these chunks, in no order."""
+        with self._database.reading() as connection:
+            return feed.entries(connection, ids, self._collection.model.fingerprint)
+
+    def chunk_ids(self, documents: Ids) -> NDArray[np.int64]:
+        """The chunks of these documents, as far as they are in the collection."""
+        with self._database.reading() as connection:
+            return np.asarray(feed.chunk_ids(connection, self._collection, documents), np.int64)
+
+    def pending(self) -> int:
+        """How many chunks have no vector of the collection's model."""
+        with self._database.reading() as connection:
+            return feed.pending(connection, self._collection)
+
+    def live(self, ids: Ids) -> set[int]:
+        """Which of these chunks still are."""
+        with self._database.reading() as connection:
+            return feed.live(connection, ids)
+
+
 def catch_up(
-    index: Derived[_Items],
-    catalog: Catalog,
-    collection_id: int,
-    read: Callable[[Sequence[int]], _Items],
+    index: Derived[_Items], source: Feed, side: Side, read: Callable[[Sequence[int]], _Items]
 ) -> None:
     """Brings an index up to the newest change there is when this is called.
 
     Args:
+        side: Which changes concern the index.
         read: Gives what the index holds of these chunks, leaving out those that no longer live.
             They may have changed again since the log named them: that change is still to come.
     """
-    newest = catalog.latest(collection_id)
+    newest = source.latest(side)
     if index.applied > newest:  # of a database that was since replaced by an older copy
         index.reset()
     while index.applied < newest:
         with index.updating():
-            changes = catalog.changes(collection_id, index.applied, index.block)
+            changes = source.changes(side, index.applied, index.block)
             if changes.seq > index.applied:
                 changed = changes.upserted + changes.deleted
                 index.apply(changes.seq, changed, read(changes.upserted))

@@ -1,32 +1,31 @@
 """A collection as a whole: its rows in the catalogue, and the two indexes that follow them."""
 
-import hashlib
 import threading
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from index.catalog import Catalog
-from index.changes import catch_up
+from index.changes import Feed
+from index.derived import DerivedIndexes
 from index.errors import ModelMismatch, UnknownCollection
-from index.lexical import LexicalIndex
 from index.records import (
     Candidates,
+    Filter,
     Ids,
     Model,
     NewDocument,
     OwnedVectors,
     Rejected,
+    Side,
     StoredChunk,
     StoredCollection,
     StoredDocument,
-    Vectors,
     WordFrequencies,
 )
-from index.vectors import VectorIndex
 
 
 class Collection:
@@ -43,12 +42,8 @@ class Collection:
         self._catalog = catalog
         self._model = model
         self._threads = threads
-        self._stored: StoredCollection | None = None
-        self._dense: VectorIndex | None = None
-        self._lexical: LexicalIndex | None = None
-        # One thread catches up, the others wait for it; the two sides do not wait for each other.
-        self._dense_lock = threading.Lock()
-        self._lexical_lock = threading.Lock()
+        self._indexes: DerivedIndexes | None = None
+        self._lock = threading.Lock()
 
     @classmethod
     def open(
@@ -70,16 +65,24 @@ class Collection:
             catalog.collection(name)  # raises, and says which there are
         return collection
 
-    def add(self, document: NewDocument, vectors: NDArray[np.floating[Any]]) -> StoredDocument:
+    def add(
+        self, document: NewDocument, vectors: NDArray[np.floating[Any]] | None
+    ) -> StoredDocument:
         """As `Catalog.add`, with vectors of the model that the collection was opened with."""
         model = self._made()
         return self._catalog.add(self.name, document, vectors, model.fingerprint)
 
-    def add_duplicate(self, path: str, sha256: str, size: int) -> StoredDocument | None:
+    def add_vectors(self, ids: Ids, vectors: NDArray[np.floating[Any]]) -> int:
+        """As `Catalog.add_vectors`, likewise."""
+        return self._catalog.add_vectors(self.name, ids, vectors, self._made().fingerprint)
+
+    def add_duplicate(
+        self, path: str, sha256: str, size: int, modified: str | None = None
+    ) -> StoredDocument | None:
         """As `Catalog.add_duplicate`."""
         if self._existing() is None:
             return None
-        return self._catalog.add_duplicate(self.name, path, sha256, size)
+        return self._catalog.add_duplicate(self.name, path, sha256, size, modified)
 
     def reject(self, rejected: Rejected) -> StoredDocument:
         """As `Catalog.reject`."""
@@ -95,19 +98,30 @@ class Collection:
         vector: NDArray[np.floating[Any]],
         k: int = 1000,
         documents: Ids | None = None,
+        *,
+        fingerprint: str | None = None,
     ) -> Candidates:
-        """The chunks nearest to a vector of this collection's model, by cosine.
+        """The chunks nearest to a vector, by cosine.
 
         Args:
             documents: Ids of the documents to choose from; all where it is None.
+            fingerprint: Of the model that made the vector, where the collection may have moved to
+                another one since.
+
+        Raises:
+            ModelMismatch: It has.
         """
-        stored = self._existing()
-        if stored is None:
+        indexes = self._opened()
+        if indexes is None:
             return _nothing()
-        with self._dense_lock:
-            index = self._caught_up_dense(stored)
-        allowed = None if documents is None else self._catalog.chunk_ids(self.name, documents)
-        return self._living(index.search(vector, k, allowed))
+        stored = indexes.collection
+        if fingerprint is not None and fingerprint != stored.model.fingerprint:
+            given = Model("the given model", fingerprint, len(vector))
+            raise ModelMismatch(self.name, stored.model, given)
+        allowed = None if documents is None else indexes.feed.chunk_ids(documents)
+        index = indexes.dense()
+        applied = index.applied
+        return living(index.search(vector, k, allowed), indexes.feed, "vector", applied)
 
     def lexical(self, query: str, k: int = 1000, documents: Ids | None = None) -> Candidates:
         """The chunks that share words with a query, by BM25.
@@ -115,25 +129,40 @@ class Collection:
         Args:
             documents: Ids of the documents to choose from; all where it is None.
         """
-        stored = self._existing()
-        if stored is None:
+        indexes = self._opened()
+        if indexes is None:
             return _nothing()
-        with self._lexical_lock:
-            index = self._caught_up_lexical(stored)
-        return self._living(index.search(query, k, documents))
+        index = indexes.lexical()
+        applied = index.applied
+        return living(index.search(query, k, documents), indexes.feed, "text", applied)
 
     def frequencies(self, words: Iterable[str]) -> WordFrequencies:
         """In how many chunks each of these words stands, as the lexical side counts them."""
-        stored = self._existing()
-        if stored is None:
+        indexes = self._opened()
+        if indexes is None:
             return WordFrequencies(0, dict.fromkeys(words, 0))
-        with self._lexical_lock:
-            index = self._caught_up_lexical(stored)
-        return index.frequencies(words)
+        return indexes.lexical().frequencies(words)
+
+    def matching(self, given: Filter) -> list[int]:
+        """As `Catalog.matching`; none before the first document."""
+        return [] if self._existing() is None else self._catalog.matching(self.name, given)
+
+    def pending(self) -> int:
+        """How many chunks are found by their words only, so far."""
+        indexes = self._opened()
+        return 0 if indexes is None else indexes.pending()
 
     def documents(self) -> list[StoredDocument]:
         """As `Catalog.documents`; none before the first."""
         return [] if self._existing() is None else self._catalog.documents(self.name)
+
+    def at(self, path: str) -> StoredDocument | None:
+        """As `Catalog.at`; None before the first."""
+        return None if self._existing() is None else self._catalog.at(self.name, path)
+
+    def with_content(self, sha256: str) -> list[StoredDocument]:
+        """As `Catalog.with_content`; none before the first."""
+        return [] if self._existing() is None else self._catalog.with_content(self.name, sha256)
 
     def text(self, document_id: int) -> str:
         """As `Catalog.text`."""
@@ -149,80 +178,67 @@ class Collection:
 
     def catch_up(self) -> None:
         """Does now what the next search would have to do first."""
+        if indexes := self._opened():
+            indexes.dense()
+            indexes.lexical()
+
+    def prepare(self, model: Model) -> None:
+        """Makes the indexes of a model that the collection is about to move to."""
         stored = self._existing()
         if stored is not None:
-            with self._dense_lock:
-                self._caught_up_dense(stored)
-            with self._lexical_lock:
-                self._caught_up_lexical(stored)
+            moved = replace(stored, model=model)
+            indexes = DerivedIndexes(
+                self._catalog.home, self._catalog.database, moved, self._threads
+            )
+            indexes.dense().save()
+            indexes.lexical()
 
     def rebuild(self) -> None:
         """Makes both indexes anew from the database."""
-        stored = self._existing()
-        if stored is None:
-            return
-        with self._dense_lock, self._lexical_lock:
-            self._opened_dense(stored).reset()
-            self._caught_up_dense(stored).save()
-            self._opened_lexical(stored).reset()
-            self._caught_up_lexical(stored)
+        if indexes := self._opened():
+            indexes.rebuild()
 
     def _existing(self) -> StoredCollection | None:
-        """The collection's row, which another process may have made by now."""
-        if self._stored is None:
-            try:
-                found = self._catalog.collection(self.name)
-            except UnknownCollection:
-                return None
-            if self._model and self._model.fingerprint != found.model.fingerprint:
-                raise ModelMismatch(self.name, found.model, self._model)
-            self._stored = found
-        return self._stored
+        """The collection's row as it is now: another process may have made or moved it."""
+        try:
+            found = self._catalog.collection(self.name)
+        except UnknownCollection:
+            return None
+        if self._model and self._model.fingerprint != found.model.fingerprint:
+            raise ModelMismatch(self.name, found.model, self._model)
+        return found
 
     def _made(self) -> Model:
         if self._model is None:
             raise ValueError(f"open {self.name!r} with a model to add documents to it")
-        if self._stored is None:
-            self._stored = self._catalog.create(self.name, self._model)
+        if self._existing() is None:  # yet, or any more: another process may have dropped it
+            self._catalog.create(self.name, self._model)
         return self._model
 
-    def _caught_up_dense(self, stored: StoredCollection) -> VectorIndex:
-        def read(ids: Sequence[int]) -> Vectors:
-            return self._catalog.vectors(ids, stored.model.fingerprint)
+    def _opened(self) -> DerivedIndexes | None:
+        stored = self._existing()
+        if stored is None:
+            return None
+        with self._lock:
+            if self._indexes is None or not self._indexes.follow(stored):
+                self._indexes = DerivedIndexes(
+                    self._catalog.home, self._catalog.database, stored, self._threads
+                )
+            return self._indexes
 
-        index = self._opened_dense(stored)
-        catch_up(index, self._catalog, stored.id, read)
-        return index
 
-    def _caught_up_lexical(self, stored: StoredCollection) -> LexicalIndex:
-        index = self._opened_lexical(stored)
-        catch_up(index, self._catalog, stored.id, self._catalog.entries)
-        return index
+def living(found: Candidates, feed: Feed, side: Side, applied: int) -> Candidates:
+    """Without chunks that were deleted while the search ran.
 
-    def _opened_dense(self, stored: StoredCollection) -> VectorIndex:
-        if self._dense is None:
-            made_of = hashlib.sha256(f"{stored.uid} {stored.model.fingerprint}".encode())
-            self._dense = VectorIndex(
-                self._folder(stored),
-                made_of.hexdigest()[:16],
-                stored.model.dimensions,
-                threads=self._threads,
-            )
-        return self._dense
-
-    def _opened_lexical(self, stored: StoredCollection) -> LexicalIndex:
-        if self._lexical is None:
-            self._lexical = LexicalIndex(self._folder(stored), stored.uid[:16])
-        return self._lexical
-
-    def _folder(self, stored: StoredCollection) -> Path:
-        return self._catalog.home / "indexes" / str(stored.id)
-
-    def _living(self, found: Candidates) -> Candidates:
-        """Without chunks that were deleted while the search ran."""
-        live = self._catalog.live(found.ids)
-        kept = np.fromiter((key in live for key in found.ids.tolist()), bool, len(found.ids))
-        return Candidates(found.ids[kept], found.scores[kept])
+    Args:
+        applied: The change of this side that the index was at when the search began. Where there
+            is no later one now, nothing was deleted, and no chunk has to be looked up.
+    """
+    if feed.latest(side) == applied:
+        return found
+    live = feed.live(found.ids)
+    kept = np.fromiter((key in live for key in found.ids.tolist()), bool, len(found.ids))
+    return Candidates(found.ids[kept], found.scores[kept])
 
 
 def _nothing() -> Candidates:

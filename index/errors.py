@@ -5,7 +5,12 @@ StorageError
 ├── UnknownDocument      no document of that id, path or file name
 ├── AmbiguousDocument    a file name that several documents share
 ├── ModelMismatch        vectors of one model, a collection of another
+├── CollectionExists     a name that is taken already
+├── BadArchive           a file that `export` did not write, or that is damaged
+├── BadFilter            a condition on documents that cannot be            exit 2
 ├── StorageBusy          another process holds a lock for too long
+├── StorageUnreachable   a server that does not answer, a file that cannot be read
+├── BadDatabaseUrl       a URL that cannot be read, or without its driver   exit 2
 └── NewerDatabase        written by a later version than this one
 """
 
@@ -43,8 +48,26 @@ class ModelMismatch(StorageError):
     def __init__(self, collection: str, stored: Model, given: Model) -> None:
         super().__init__(
             f"collection {collection!r} holds vectors of {_shown(stored)}, not of {_shown(given)}:"
-            f" use {stored.name}, give another collection name, or rebuild it with {given.name}"
+            f" use {stored.name}, give another collection name, or move the library to the other "
+            f"model with `attest reembed {given.name}`"
         )
+
+
+class CollectionExists(StorageError):
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"there is a collection {name!r} already: import into another home, or reset this one"
+        )
+
+
+class BadArchive(StorageError):
+    """The message says what is wrong with it."""
+
+
+class BadFilter(StorageError):
+    """The message names the condition."""
+
+    exit_code = 2
 
 
 class StorageBusy(StorageError):
@@ -52,6 +75,25 @@ class StorageBusy(StorageError):
         super().__init__(
             f"{what} was locked by another process for {seconds:g} s: "
             "wait until it has finished, or end it, and try again"
+        )
+
+
+class StorageUnreachable(StorageError):
+    def __init__(self, what: str, reason: str) -> None:
+        super().__init__(
+            f"{what} cannot be worked with ({reason}): see that it is there, whole and running, "
+            "that its disk is not full, and try again"
+        )
+
+
+class BadDatabaseUrl(StorageError):
+    exit_code = 2
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the database URL is of no use, {reason}: write it as "
+            "postgresql+psycopg://USER:PASSWORD@HOST:5432/NAME, or leave it out for the file in "
+            "the home"
         )
 
 

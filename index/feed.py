@@ -1,12 +1,22 @@
 """What the derived indexes are fed: the change log, and the texts and vectors it points to."""
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from numpy.typing import NDArray
+from sqlalchemy import Connection, exists, func, select
 
 from index.codec import decode
 from index.reads import by_id
-from index.records import Changes, Entry, Ids, StoredCollection, Vectors
-from index.schema import ChangeRow, ChunkRow, CollectionRow, DocumentRow, VectorRow
+from index.records import (
+    Changes,
+    Entry,
+    Ids,
+    Model,
+    Side,
+    StoredCollection,
+    Vectors,
+    WaitingChunk,
+)
+from index.schema import ChangeRow, ChunkRow, DocumentRow, VectorRow
 from index.titles import found_title
 
 
@@ -14,25 +24,33 @@ def live(connection: Connection, ids: Ids) -> set[int]:
     return {row.id for row in by_id(connection, select(ChunkRow.id), ChunkRow.id, ids)}
 
 
-def chunk_ids(connection: Connection, collection_id: int, documents: Ids) -> list[int]:
+def chunk_ids(connection: Connection, collection: StoredCollection, documents: Ids) -> list[int]:
     """The chunks of some documents of a collection."""
     query = (
         select(ChunkRow.id)
         .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
-        .where(DocumentRow.collection_id == collection_id)
+        .where(
+            DocumentRow.collection_id == collection.id,
+            ChunkRow.fingerprint == collection.model.fingerprint,
+        )
     )
     return [row.id for row in by_id(connection, query, DocumentRow.id, documents)]
 
 
-def entries(connection: Connection, ids: Ids) -> list[Entry]:
-    query = select(
-        ChunkRow.id,
-        ChunkRow.document_id,
-        ChunkRow.heading,
-        ChunkRow.text,
-        DocumentRow.path,
-        DocumentRow.title,
-    ).join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+def entries(connection: Connection, ids: Ids, fingerprint: str) -> list[Entry]:
+    """In no order, without chunks that were cut for another model."""
+    query = (
+        select(
+            ChunkRow.id,
+            ChunkRow.document_id,
+            ChunkRow.heading,
+            ChunkRow.text,
+            DocumentRow.path,
+            DocumentRow.title,
+        )
+        .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+        .where(ChunkRow.fingerprint == fingerprint)
+    )
     return [
         Entry(
             row.id,
@@ -43,13 +61,14 @@ def entries(connection: Connection, ids: Ids) -> list[Entry]:
     ]
 
 
-def vectors(connection: Connection, ids: Ids, fingerprint: str) -> Vectors:
+def vectors(connection: Connection, ids: Ids, model: Model) -> Vectors:
     """In the order of `ids`, without those that have no vector of this model."""
-    query = select(VectorRow.chunk_id, VectorRow.data).where(VectorRow.fingerprint == fingerprint)
+    mine = VectorRow.fingerprint == model.fingerprint
+    query = select(VectorRow.chunk_id, VectorRow.data).where(mine)
     rows = by_id(connection, query, VectorRow.chunk_id, ids)
     blobs = {row.chunk_id: row.data for row in rows}
     found = {key: blobs[key] for key in ids if key in blobs}
-    return _decoded(connection, found, fingerprint)
+    return _decoded(found, model.dimensions)
 
 
 def vector_block(
@@ -69,7 +88,7 @@ def vector_block(
         .limit(size)
     )
     blobs = {row.chunk_id: row.data for row in connection.execute(query)}
-    return _decoded(connection, blobs, collection.model.fingerprint)
+    return _decoded(blobs, collection.model.dimensions)
 
 
 def owners(connection: Connection, ids: Ids) -> dict[int, int]:
@@ -78,17 +97,81 @@ def owners(connection: Connection, ids: Ids) -> dict[int, int]:
     return {row.id: row.document_id for row in by_id(connection, query, ChunkRow.id, ids)}
 
 
-def latest(connection: Connection, collection_id: int) -> int:
-    """The `seq` of the newest change, 0 before the first."""
-    query = select(func.max(ChangeRow.seq)).where(ChangeRow.collection_id == collection_id)
-    return connection.execute(query).scalar() or 0
+def waiting(
+    connection: Connection, collection: StoredCollection, after: int, limit: int
+) -> list[WaitingChunk]:
+    """The next chunks, by ascending id, that have no vector of the collection's model."""
+    active = collection.model.fingerprint
+    made = exists().where(VectorRow.chunk_id == ChunkRow.id, VectorRow.fingerprint == active)
+    query = (
+        select(ChunkRow.id, ChunkRow.heading, ChunkRow.text, DocumentRow.path, DocumentRow.title)
+        .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+        .where(
+            DocumentRow.collection_id == collection.id,
+            ChunkRow.fingerprint == active,
+            ChunkRow.id > after,
+            ~made,
+        )
+        .order_by(ChunkRow.id)
+        .limit(limit)
+    )
+    return [
+        WaitingChunk(row.id, found_title(row.path, row.title), tuple(row.heading), row.text)
+        for row in connection.execute(query)
+    ]
 
 
-def changes(connection: Connection, collection_id: int, since: int, limit: int) -> Changes:
-    """The oldest `limit` changes after `since`."""
+def pending(connection: Connection, collection: StoredCollection) -> int:
+    """How many chunks have a text and no vector.
+
+    Counted in the log, which is quick where nothing waits: both sides then end in as many chunks.
+    """
+    mine = (ChangeRow.collection_id == collection.id, ChangeRow.op == "upsert")
+    sides = select(ChangeRow.side, func.count()).where(*mine).group_by(ChangeRow.side)
+    counted = {row[0]: row[1] for row in connection.execute(sides)}
+    return max(0, counted.get("text", 0) - counted.get("vector", 0))
+
+
+def without_vector(connection: Connection, ids: Ids, fingerprint: str) -> list[int]:
+    """Those of the chunks that live, were cut for this model and have no vector of it yet."""
+    made = exists().where(VectorRow.chunk_id == ChunkRow.id, VectorRow.fingerprint == fingerprint)
+    query = select(ChunkRow.id).where(ChunkRow.fingerprint == fingerprint, ~made)
+    return [row.id for row in by_id(connection, query, ChunkRow.id, ids)]
+
+
+def vectors_by_key(
+    connection: Connection, document_id: int, fingerprint: str
+) -> dict[str, NDArray[np.float32]]:
+    """The vectors of a document by what the encoder read (`chunk_rows.chunk_key`)."""
+    query = (
+        select(ChunkRow.text_sha256, VectorRow.data)
+        .join(VectorRow, VectorRow.chunk_id == ChunkRow.id)
+        .where(ChunkRow.document_id == document_id, VectorRow.fingerprint == fingerprint)
+    )
+    blobs = {row.text_sha256: row.data for row in connection.execute(query)}
+    if not blobs:
+        return {}
+    rows = decode(list(blobs.values()), len(next(iter(blobs.values()))) // 2)
+    return dict(zip(blobs, rows, strict=True))
+
+
+def latest(connection: Connection, collection_id: int, side: Side) -> int:
+    """The `seq` of the newest change of a side, 0 before the first."""
+    mine = (ChangeRow.collection_id == collection_id, ChangeRow.side == side)
+    return connection.execute(select(func.max(ChangeRow.seq)).where(*mine)).scalar() or 0
+
+
+def changes(
+    connection: Connection, collection_id: int, side: Side, since: int, limit: int
+) -> Changes:
+    """The oldest `limit` changes of a side after `since`."""
     query = (
         select(ChangeRow.seq, ChangeRow.chunk_id, ChangeRow.op)
-        .where(ChangeRow.collection_id == collection_id, ChangeRow.seq > since)
+        .where(
+            ChangeRow.collection_id == collection_id,
+            ChangeRow.side == side,
+            ChangeRow.seq > since,
+        )
         .order_by(ChangeRow.seq)
         .limit(limit)
     )
@@ -100,8 +183,5 @@ def changes(connection: Connection, collection_id: int, since: int, limit: int) 
     )
 
 
-def _decoded(connection: Connection, blobs: dict[int, bytes], fingerprint: str) -> Vectors:
-    # Asked only so that no vectors at all still have as many columns as one would.
-    query = select(CollectionRow.dimensions).where(CollectionRow.model_fingerprint == fingerprint)
-    dimensions = connection.execute(query.limit(1)).scalar() or 0
+def _decoded(blobs: dict[int, bytes], dimensions: int) -> Vectors:
     return Vectors(np.fromiter(blobs, np.int64), decode(list(blobs.values()), dimensions))

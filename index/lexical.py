@@ -82,6 +82,16 @@ class LexicalIndex:
         ids = searcher.fast_field_values("chunk", [address for _, address in hits])
         return _ranked(np.array(ids, np.int64), np.array([hit[0] for hit in hits], np.float32))
 
+    def ids(self) -> NDArray[np.int64]:
+        """The chunks that are in it, in ascending order."""
+        searcher = self._searcher
+        if searcher is None:
+            return np.empty(0, np.int64)
+        chunks = tantivy.Query.term_query(_SCHEMA, "kind", "chunk", index_option="basic")
+        hits = searcher.search(chunks, max(searcher.num_docs, 1), count=False).hits
+        found = searcher.fast_field_values("chunk", [address for _, address in hits])
+        return np.sort(np.array(found, np.int64))
+
     def frequencies(self, words: Iterable[str]) -> WordFrequencies:
         """In how many chunks each word stands, a word being one of `analysis.tokens`."""
         searcher = self._searcher

@@ -1,26 +1,33 @@
 """What happens to a document between the file that is read and the row that is gone.
 
 Each public function runs inside one writing transaction and logs every chunk that came, moved or
-went, so that the log and the rows never disagree.
+went, so that the log and the rows never disagree. Those that are given a collection expect that
+the caller has taken its turn.
 
 Of several files with the same content one, the original, has the chunks; the others are rows of
 status "duplicate". When the original goes or changes, the oldest duplicate takes its chunks over.
 """
 
-import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
-from index.codec import encode
+from index.chunk_rows import (
+    chunk_ids,
+    drop_chunks,
+    insert_chunks,
+    insert_vectors,
+    log,
+    take_turn,
+)
 from index.errors import UnknownDocument
-from index.records import Chunk, NewDocument, Rejected
-from index.schema import AnyRow, ChangeRow, ChunkRow, CollectionRow, DocumentRow, VectorRow
-from index.titles import title_of_copy
+from index.records import NewDocument, Rejected
+from index.schema import AnyRow, ChunkRow, DocumentRow, TagRow
+from index.titles import found_title, title_of_copy
 
 _Values = dict[str, Any]
 _known = select(
@@ -38,39 +45,48 @@ def store(
     connection: Connection,
     collection_id: int,
     document: NewDocument,
-    vectors: NDArray[np.floating],
+    vectors: NDArray[np.floating] | None,
     fingerprint: str,
 ) -> int:
     """Stores a document in place of the one that had its path.
+
+    Args:
+        vectors: None where they are still to be made.
 
     Returns:
         Its id, which is that of the document it replaces. Where another path has the same
         content already, it becomes a duplicate of that one, and its chunks are not stored.
     """
-    _take_turn(connection, collection_id)
     values = _described(document) | {"title": document.title, "media_type": document.media_type}
     original = _original(connection, collection_id, document.sha256, document.path)
     if original is not None:
         return _put_duplicate(connection, collection_id, values, original)
     old = _at(connection, collection_id, document.path)
     if old is not None and old.sha256 == document.sha256:
-        _drop_chunks(connection, old)  # its duplicates stay its duplicates
+        drop_chunks(connection, old)  # its duplicates stay its duplicates
     elif old is not None:
         _let_go(connection, old)
-    values |= {"status": "indexed", "reason": None, "text": document.text}
+    values |= {"status": "indexed", "reason": None}
+    values |= {"text": document.text, "layout": document.layout}
     document_id = _put(connection, collection_id, values, old)
-    _insert_chunks(connection, document_id, document.chunks)
-    ids = _chunk_ids(connection, document_id)
-    _insert_vectors(connection, ids, vectors, fingerprint)
-    _log(connection, collection_id, ids, "upsert")
+    title = found_title(document.path, document.title)
+    insert_chunks(connection, document_id, title, document.chunks, fingerprint)
+    ids = chunk_ids(connection, document_id)
+    log(connection, collection_id, ids, "text", "upsert")
+    if vectors is not None:
+        insert_vectors(connection, collection_id, ids, vectors, fingerprint)
     return document_id
 
 
 def store_duplicate(
-    connection: Connection, collection_id: int, path: str, sha256: str, size: int
+    connection: Connection,
+    collection_id: int,
+    path: str,
+    sha256: str,
+    size: int,
+    modified: str | None,
 ) -> int | None:
     """Stores a file by its content alone, or returns None where no other path has that content."""
-    _take_turn(connection, collection_id)
     original = _original(connection, collection_id, sha256, path)
     if original is None:
         return None
@@ -81,13 +97,13 @@ def store_duplicate(
         "sha256": sha256,
         "size": size,
         "warnings": [],
+        "modified": modified,
     }
     return _put_duplicate(connection, collection_id, values, original)
 
 
 def store_rejected(connection: Connection, collection_id: int, rejected: Rejected) -> int:
     """Stores a reason, unless an earlier version of the file can be searched: that one stays."""
-    _take_turn(connection, collection_id)
     old = _at(connection, collection_id, rejected.path)
     if old is not None and old.status in ("indexed", "duplicate"):
         return int(old.id)
@@ -96,22 +112,62 @@ def store_rejected(connection: Connection, collection_id: int, rejected: Rejecte
 
 
 def remove(connection: Connection, document_id: int) -> None:
-    found = connection.execute(_known.where(DocumentRow.id == document_id)).first()
-    if found is None:
-        raise UnknownDocument(document_id)
-    _take_turn(connection, found.collection_id)
+    found = _in_turn(connection, document_id)
     _let_go(connection, found)
     connection.execute(delete(DocumentRow).where(DocumentRow.id == document_id))
 
 
-def _take_turn(connection: Connection, collection_id: int) -> None:
-    """Lets one writer at a time into a collection, so that `seq` grows in the order of commits.
+def rename(connection: Connection, document_id: int, path: str, modified: str | None) -> None:
+    """Gives a document the path that its file has now. Its chunks stay: no name is in them.
 
-    SQLite has only one writer anyway and ignores it. Elsewhere a reader could see change 6 before
-    change 5 is committed, and would never come back for 5.
+    A row that only says why a file of the new path could not be read is replaced.
     """
-    mine = CollectionRow.id == collection_id
-    connection.execute(select(CollectionRow.id).where(mine).with_for_update())
+    found = _in_turn(connection, document_id)
+    other = _at(connection, found.collection_id, path)
+    if other is not None and other.id != document_id:
+        _let_go(connection, other)
+        connection.execute(delete(DocumentRow).where(DocumentRow.id == other.id))
+        found = _known_by_id(connection, document_id)  # it may have taken the other's chunks over
+    title = title_of_copy(path, found.path, found.title)
+    row = update(DocumentRow).where(DocumentRow.id == document_id)
+    connection.execute(row.values(path=path, title=title, modified=modified))
+    copies = (
+        DocumentRow.collection_id == found.collection_id,
+        DocumentRow.sha256 == found.sha256,
+        DocumentRow.status == "duplicate",
+    )
+    if found.status == "indexed":
+        connection.execute(update(DocumentRow).where(*copies).values(reason=same_as(path)))
+
+
+def touch(connection: Connection, document_id: int, modified: str | None) -> None:
+    """Notes that a file was written again with what it held before."""
+    row = update(DocumentRow).where(DocumentRow.id == document_id)
+    connection.execute(row.values(modified=modified))
+
+
+def tag(
+    connection: Connection, document_id: int, add: Sequence[str], remove: Sequence[str]
+) -> None:
+    _in_turn(connection, document_id)
+    gone = (TagRow.document_id == document_id, TagRow.name.in_([*add, *remove]))
+    connection.execute(delete(TagRow).where(*gone))
+    rows = [{"document_id": document_id, "name": name} for name in dict.fromkeys(add)]
+    if rows:
+        connection.execute(insert(TagRow), rows)
+
+
+def _in_turn(connection: Connection, document_id: int) -> AnyRow:
+    """A document as it is once nobody else writes into its collection."""
+    take_turn(connection, _known_by_id(connection, document_id).collection_id)
+    return _known_by_id(connection, document_id)
+
+
+def _known_by_id(connection: Connection, document_id: int) -> AnyRow:
+    found = connection.execute(_known.where(DocumentRow.id == document_id)).first()
+    if found is None:
+        raise UnknownDocument(document_id)
+    return found
 
 
 def _at(connection: Connection, collection_id: int, path: str) -> AnyRow | None:
@@ -132,6 +188,7 @@ def _original(connection: Connection, collection_id: int, sha256: str, path: str
 
 def _described(document: NewDocument | Rejected) -> _Values:
     return {
+        "modified": document.modified,
         "path": document.path,
         "title": document.title,
         "media_type": document.media_type,
@@ -143,7 +200,8 @@ def _described(document: NewDocument | Rejected) -> _Values:
 
 def _put(connection: Connection, collection_id: int, values: _Values, old: AnyRow | None) -> int:
     added = datetime.now(UTC).isoformat(timespec="seconds")
-    values = {"text": None} | values | {"collection_id": collection_id, "added": added}
+    missing: _Values = {"text": None, "layout": None, "added": added}
+    values = missing | values | {"collection_id": collection_id}
     if old is not None:
         connection.execute(update(DocumentRow).where(DocumentRow.id == old.id).values(values))
         return int(old.id)
@@ -157,45 +215,13 @@ def _put_duplicate(
     old = _at(connection, collection_id, values["path"])
     if old is not None:
         _let_go(connection, old)
-    values |= {"status": "duplicate", "reason": _same_as(original.path)}
+    values |= {"status": "duplicate", "reason": same_as(original.path)}
     return _put(connection, collection_id, values, old)
 
 
-def _same_as(path: str) -> str:
+def same_as(path: str) -> str:
+    """The reason of a duplicate."""
     return f"same content as {path}"
-
-
-def _insert_chunks(connection: Connection, document_id: int, chunks: Sequence[Chunk]) -> None:
-    rows = [
-        {
-            "document_id": document_id,
-            "position": position,
-            "text": chunk.text,
-            "start": chunk.start,
-            "end": chunk.end,
-            "page": chunk.page,
-            "heading": list(chunk.heading),
-            "tokens": chunk.tokens,
-            "text_sha256": hashlib.sha256(chunk.text.encode()).hexdigest(),
-        }
-        for position, chunk in enumerate(chunks)
-    ]
-    connection.execute(insert(ChunkRow), rows)
-
-
-def _insert_vectors(
-    connection: Connection, ids: Sequence[int], vectors: NDArray[np.floating], fingerprint: str
-) -> None:
-    rows = [
-        {"chunk_id": key, "fingerprint": fingerprint, "data": data}
-        for key, data in zip(ids, encode(vectors), strict=True)
-    ]
-    connection.execute(insert(VectorRow), rows)
-
-
-def _chunk_ids(connection: Connection, document_id: int) -> list[int]:
-    mine = select(ChunkRow.id).where(ChunkRow.document_id == document_id)
-    return list(connection.execute(mine.order_by(ChunkRow.position)).scalars())
 
 
 def _let_go(connection: Connection, document: AnyRow) -> None:
@@ -212,34 +238,19 @@ def _let_go(connection: Connection, document: AnyRow) -> None:
     )
     heir = connection.execute(_known.where(*duplicates).order_by(DocumentRow.id)).first()
     if heir is None:
-        _drop_chunks(connection, document)
+        drop_chunks(connection, document)
         return
-    text = select(DocumentRow.text).where(DocumentRow.id == document.id).scalar_subquery()
+    mine = DocumentRow.id == document.id
+    text = select(DocumentRow.text).where(mine).scalar_subquery()
+    layout = select(DocumentRow.layout).where(mine).scalar_subquery()
     connection.execute(
         update(DocumentRow)
         .where(DocumentRow.id == heir.id)
-        .values(status="indexed", reason=None, text=text)
+        .values(status="indexed", reason=None, text=text, layout=layout)
     )
-    connection.execute(update(DocumentRow).where(*duplicates).values(reason=_same_as(heir.path)))
-    ids = _chunk_ids(connection, document.id)
-    mine = ChunkRow.document_id == document.id
-    connection.execute(update(ChunkRow).where(mine).values(document_id=heir.id))
-    _log(connection, document.collection_id, ids, "upsert")
-
-
-def _drop_chunks(connection: Connection, document: AnyRow) -> None:
-    ids = _chunk_ids(connection, document.id)
-    connection.execute(delete(ChunkRow).where(ChunkRow.document_id == document.id))
-    _log(connection, document.collection_id, ids, "delete")
-
-
-def _log(
-    connection: Connection, collection_id: int, ids: Sequence[int], op: Literal["upsert", "delete"]
-) -> None:
-    """Only the last change of a chunk matters, so that the log holds no other."""
-    if not ids:
-        return
-    replaced = delete(ChangeRow).where(ChangeRow.chunk_id == bindparam("key"))
-    connection.execute(replaced, [{"key": key} for key in ids])
-    rows = [{"collection_id": collection_id, "chunk_id": key, "op": op} for key in ids]
-    connection.execute(insert(ChangeRow), rows)
+    connection.execute(update(DocumentRow).where(*duplicates).values(reason=same_as(heir.path)))
+    ids = chunk_ids(connection, document.id)
+    moved = update(ChunkRow).where(ChunkRow.document_id == document.id)
+    connection.execute(moved.values(document_id=heir.id))
+    # The lexical index knows the document of a chunk, the dense one does not.
+    log(connection, document.collection_id, ids, "text", "upsert")

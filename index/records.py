@@ -6,13 +6,14 @@ Scores are higher-is-better everywhere. Offsets count code points of the stored 
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Status = Literal["indexed", "duplicate", "empty", "unsupported", "failed"]
+Side = Literal["text", "vector"]  # of a chunk: what the lexical and the dense index follow
 Ids = Sequence[int] | NDArray[np.int64]
 
 
@@ -59,6 +60,8 @@ class NewDocument:
     text: str
     chunks: tuple[Chunk, ...]
     warnings: tuple[str, ...] = ()
+    modified: str | None = None  # ISO 8601, UTC: when the file was last written
+    layout: dict[str, Any] = field(default_factory=dict)  # for who cuts the text again; kept as is
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class Rejected:
     status: Literal["empty", "unsupported", "failed"]
     reason: str
     warnings: tuple[str, ...] = ()
+    modified: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,44 @@ class StoredDocument:
     warnings: tuple[str, ...]
     chunks: int
     added: str  # ISO 8601, UTC
+    pending: int = 0  # chunks that are found by their words only, until they have a vector
+    modified: str | None = None  # ISO 8601, UTC: when the file was last written
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which documents a search stays within: those that meet every condition that is given."""
+
+    documents: tuple[int, ...] | None = None  # ids
+    paths: tuple[str, ...] = ()  # glob patterns, one of which the path or its end matches
+    media_types: tuple[str, ...] = ()  # one of these; text/* is any kind of text
+    tags: tuple[str, ...] = ()  # all of these
+    since: str | None = None  # ISO 8601 date or time of the file, at the earliest
+    until: str | None = None  # at the latest, the whole day where it is a date
+
+
+@dataclass(frozen=True, slots=True)
+class StoredText:
+    """A document with its text, as it is cut anew for another model."""
+
+    id: int
+    path: str
+    title: str
+    media_type: str
+    sha256: str
+    text: str
+    layout: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingChunk:
+    """A chunk that has no vector yet."""
+
+    id: int
+    title: str  # found in the document, else ""
+    heading: tuple[str, ...]
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +210,4 @@ class Counts:
     chunks: int
     vectors: int  # of the collection's model
     size: int  # bytes of the files
+    former: int = 0  # chunks of other models: on the way in, or not cleared away yet

@@ -1,6 +1,7 @@
 """The tables. The database is the truth: whatever else lies in the home can be made from it.
 
     collection 1─n document 1─n chunk 1─n vector        change: which chunks came, moved or went
+                   document 1─n tag
 
 Ids are never reused (AUTOINCREMENT), because derived indexes know chunks by id alone. Only column
 types that PostgreSQL has as well.
@@ -14,6 +15,7 @@ from sqlalchemy import (
     Double,
     ForeignKey,
     Index,
+    Integer,
     LargeBinary,
     MetaData,
     Row,
@@ -27,6 +29,9 @@ AnyRow = Row[*tuple[Any, ...]]
 AnySelect = Select[*tuple[Any, ...]]
 
 _SHA256 = String(64)  # hexadecimal
+# Never used again, ids outgrow 32 bits. SQLite's integers have 64 by whatever name, but it numbers
+# rows by itself only where a column is called INTEGER.
+_ID = BigInteger().with_variant(Integer, "sqlite")
 
 
 class Base(DeclarativeBase):
@@ -45,7 +50,7 @@ class CollectionRow(Base):
     __tablename__ = "collection"
     __table_args__: Any = ({"sqlite_autoincrement": True},)
 
-    id: Mapped[int] = mapped_column(primary_key=True)
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
     name: Mapped[str] = mapped_column(String(255), unique=True)
     uid: Mapped[str] = mapped_column(String(32))
     model_name: Mapped[str] = mapped_column(String(255))
@@ -62,8 +67,8 @@ class DocumentRow(Base):
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    collection_id: Mapped[int] = mapped_column(ForeignKey("collection.id", ondelete="CASCADE"))
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    collection_id: Mapped[int] = mapped_column(_ID, ForeignKey("collection.id", ondelete="CASCADE"))
     path: Mapped[str] = mapped_column(Text)
     title: Mapped[str] = mapped_column(Text)
     media_type: Mapped[str] = mapped_column(String(255))
@@ -73,19 +78,43 @@ class DocumentRow(Base):
     reason: Mapped[str | None] = mapped_column(Text)
     warnings: Mapped[list[str]] = mapped_column(JSON)
     added: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC
+    modified: Mapped[str | None] = mapped_column(String(32))  # of the file, likewise
     # Last, so that SQLite reads the other columns without the pages of a long text.
     text: Mapped[str | None] = mapped_column(Text)
+    layout: Mapped[dict[str, Any] | None] = mapped_column(JSON)  # pages and sections of the text
+
+
+class TagRow(Base):
+    __tablename__ = "tag"
+
+    document_id: Mapped[int] = mapped_column(
+        _ID, ForeignKey("document.id", ondelete="CASCADE"), primary_key=True
+    )
+    name: Mapped[str] = mapped_column(String(255), primary_key=True)
 
 
 class ChunkRow(Base):
+    """A part of a document, cut for the limit of one model.
+
+    Only those of the collection's own model are searched. While a library moves to another model,
+    the chunks of that one grow beside them.
+    """
+
     __tablename__ = "chunk"
     __table_args__: Any = (
-        Index("uq_chunk_document_id_position", "document_id", "position", unique=True),
+        Index(
+            "uq_chunk_document_id_fingerprint_position",
+            "document_id",
+            "fingerprint",
+            "position",
+            unique=True,
+        ),
         {"sqlite_autoincrement": True},
     )
 
-    id: Mapped[int] = mapped_column(primary_key=True)
-    document_id: Mapped[int] = mapped_column(ForeignKey("document.id", ondelete="CASCADE"))
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    document_id: Mapped[int] = mapped_column(_ID, ForeignKey("document.id", ondelete="CASCADE"))
+    fingerprint: Mapped[str] = mapped_column(String(128))
     position: Mapped[int]  # 0-based, in reading order
     text: Mapped[str] = mapped_column(Text)
     start: Mapped[int]
@@ -93,29 +122,34 @@ class ChunkRow(Base):
     page: Mapped[int | None]
     heading: Mapped[list[str]] = mapped_column(JSON)
     tokens: Mapped[int]
-    text_sha256: Mapped[str] = mapped_column(_SHA256)
+    text_sha256: Mapped[str] = mapped_column(_SHA256)  # of title, heading and text
 
 
 class VectorRow(Base):
     __tablename__ = "vector"
 
     chunk_id: Mapped[int] = mapped_column(
-        ForeignKey("chunk.id", ondelete="CASCADE"), primary_key=True
+        _ID, ForeignKey("chunk.id", ondelete="CASCADE"), primary_key=True
     )
     fingerprint: Mapped[str] = mapped_column(String(128), primary_key=True)
     data: Mapped[bytes] = mapped_column(LargeBinary)  # little-endian float16
 
 
 class ChangeRow(Base):
-    """The last thing that happened to a chunk. A later change replaces the earlier one."""
+    """The last thing that happened to one side of a chunk. A later change replaces the earlier.
+
+    A chunk's text may be there, and be found, before its vector is.
+    """
 
     __tablename__ = "change"
     __table_args__: Any = (
-        Index("ix_change_collection_id_seq", "collection_id", "seq"),
+        Index("uq_change_chunk_id_side", "chunk_id", "side", unique=True),
+        Index("ix_change_collection_id_side_seq", "collection_id", "side", "seq"),
         {"sqlite_autoincrement": True},
     )
 
-    seq: Mapped[int] = mapped_column(primary_key=True)
-    collection_id: Mapped[int] = mapped_column(ForeignKey("collection.id", ondelete="CASCADE"))
-    chunk_id: Mapped[int] = mapped_column(unique=True)  # no foreign key: it outlives the chunk
+    seq: Mapped[int] = mapped_column(_ID, primary_key=True)
+    collection_id: Mapped[int] = mapped_column(_ID, ForeignKey("collection.id", ondelete="CASCADE"))
+    chunk_id: Mapped[int] = mapped_column(_ID)  # no foreign key: it outlives the chunk
+    side: Mapped[str] = mapped_column(String(6))  # text | vector
     op: Mapped[str] = mapped_column(String(6))  # upsert | delete

@@ -1,57 +1,76 @@
-"""The dense side: FAISS, exact inner product over unit vectors, ids are chunk ids."""
+"""The dense side: cosine over unit vectors, ids are chunk ids.
 
-import os
+Few vectors are searched whole, in memory. Many lie in a file that all processes share, with lists
+that tell where to look; only what changed since is in memory. Once that is much, a new file takes
+the place of the old one. It is written beside the searches, which go on with what they have.
+"""
+
+import logging
 import threading
-import time
-import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
-import faiss
 import numpy as np
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from index.codec import unit
 from index.records import Candidates, Vectors
+from index.vector_build import write_index
+from index.vector_folder import NONE, VectorFolder, Version
+from index.vector_layers import use_threads
+from index.vector_state import EXACT, Snapshot, State
 
-_READ = 1 << 20  # bytes at a time
-_ABANDONED_S = 3600  # a file that was being written this long ago belongs to a process now dead
+_UNSAVED = 8192  # changes at most before they are saved: they take 2 ms of a search
+_SPILLED = 65_536  # changes that are saved even while more are coming, to bound the memory
+
+_log = logging.getLogger(__name__)
 
 
 class VectorIndex:
-    """Lives in memory. Its file only spares the next process most of the reading.
-
-    The file is named by what is in it, `dense-<name>-<seq>-<checksum>.faiss`. It is written aside
-    and never changed, so that any process may read it while others save newer ones; one that does
-    not have the checksum it claims is passed over.
+    """Files only spare the next process most of the reading. Instances may be shared by threads.
 
     Args:
         name: Differs between models and between databases, whose files are never mixed up.
-        threads: For FAISS, which has an OpenMP runtime of its own.
+        threads: For FAISS.
     """
 
     block = 8192
 
     def __init__(self, folder: Path, name: str, dimensions: int, *, threads: int = 1) -> None:
-        self._folder = folder
-        self._name = f"dense-{name}"
+        self._folder = VectorFolder(folder, name, dimensions)
         self._dimensions = dimensions
         self._threads = threads
-        # FAISS may not be read while it is written. It scans for one query with one thread, so
-        # that taking turns costs nothing until several queries come at once.
-        self._lock = threading.Lock()
-        self._index, self.applied = self._load()
-        self._unsaved = 0  # changes applied since
+        # Whoever builds has the file's lock first and then takes its turn, never the reverse.
+        self._building = FileLock(folder / f"{name}.lock")
+        self._turn = threading.RLock()
+        self._builder: threading.Thread | None = None
+        # What is searched. It stays while `_now`, begun from a newer file, is still behind it.
+        self._shown = State(dimensions)
+        self._now = self._folder.newest(NONE, State.of) or self._shown
+        self._show()
+        self.settle()  # a process that was ended may have left lists to be made
 
     def __len__(self) -> int:
-        return int(self._index.ntotal)
+        return len(self._shown)
+
+    @property
+    def applied(self) -> int:
+        """The `seq` of the last change that is in it, 0 when it is empty."""
+        return self._now.applied
+
+    def ids(self) -> NDArray[np.int64]:
+        """The chunks that are in it, ascending."""
+        return self._shown.ids()
 
     def search(
         self, query: NDArray[np.floating], k: int, allowed: NDArray[np.int64] | None = None
     ) -> Candidates:
         """The nearest chunks by cosine, at most k, equal ones by ascending id.
+
+        Among more than 30,000 chunks a few of the nearest may be missed, unless `allowed` leaves
+        so few that all are looked at. What is found has its exact score.
 
         Args:
             query: (d,) of any length but 0.
@@ -61,128 +80,121 @@ class VectorIndex:
             raise ValueError(f"the query is {query.shape}, the index holds ({self._dimensions},)")
         if k < 1:
             raise ValueError(f"k ({k}) must be at least 1")
-        row = unit(query)[None]
-        params = None
-        if allowed is not None:
-            selector = faiss.IDSelectorBatch(np.ascontiguousarray(allowed, np.int64))
-            params = faiss.SearchParameters()
-            params.sel = selector
-        with self._alone():
-            if not len(self):
-                return _ranked(np.empty(0, np.int64), np.empty(0, np.float32))
-            scores, ids = self._index.search(row, min(k, len(self)), params=params)
-        found = ids[0] >= 0  # FAISS fills up with -1 where fewer are allowed
-        return _ranked(ids[0][found], scores[0][found])
-
-    def updating(self) -> nullcontext[None]:
-        """Nothing to hold: every process has an index of its own."""
-        return nullcontext()
-
-    def apply(self, seq: int, changed: Sequence[int], items: Vectors) -> None:
-        rows = unit(items.rows)
-        replaced = np.union1d(np.asarray(changed, np.int64), items.ids)
-        with self._alone():
-            if len(self) and replaced.size:
-                self._index.remove_ids(faiss.IDSelectorBatch(replaced))
-            if len(rows):
-                self._index.add_with_ids(rows, items.ids)
-            self.applied = seq
-            self._unsaved += len(changed)
-
-    def settle(self) -> None:
-        """Saves once it has learnt so much that the next process should not learn it again."""
-        if self._unsaved > max(1000, len(self) // 8):
-            self.save()
-
-    def save(self) -> None:
-        """Writes the index beside its older files, and removes those."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        aside = self._folder / f"{self._name}.{os.getpid()}-{threading.get_ident()}.tmp"
-        with self._alone():
-            seq = self.applied
-            with aside.open("wb") as file:
-                checksum = _write(self._index, file)
-        path = self._folder / f"{self._name}-{seq:012d}-{checksum:08x}.faiss"
-        with suppress(OSError):  # on Windows, where another process has just saved and opened it
-            aside.replace(path)
-        aside.unlink(missing_ok=True)
-        self._unsaved = 0
-        self._remove_older(path)
-
-    def _remove_older(self, newest: Path) -> None:
-        for path in [*self._folder.glob("dense-*.faiss"), *self._folder.glob("dense-*.tmp")]:
-            with suppress(OSError):  # open elsewhere: the next save removes it
-                if path.suffix == ".tmp":
-                    useless = path.stat().st_mtime < time.time() - _ABANDONED_S
-                else:
-                    useless = path.name < newest.name or not path.name.startswith(self._name)
-                if useless:
-                    path.unlink()
-
-    def reset(self) -> None:
-        with self._alone():
-            self._index, self.applied, self._unsaved = _empty(self._dimensions), 0, 0
-        for path in self._saved():
-            with suppress(OSError):
-                path.unlink()
+        use_threads(self._threads)
+        chosen = None if allowed is None else np.ascontiguousarray(allowed, np.int64)
+        return self._shown.search(unit(query), k, chosen)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        with self._lock:
-            faiss.omp_set_num_threads(self._threads)  # holds for the calling thread only
+    def updating(self) -> Iterator[None]:
+        """Takes in what another process has saved, where that is further."""
+        with self._turn:
+            if self._folder.newest_seq() > self.applied:
+                self._adopt()
             yield
 
-    def _saved(self) -> list[Path]:
-        """Newest first."""
-        return sorted(self._folder.glob(f"{self._name}-*.faiss"), reverse=True)
+    def apply(self, seq: int, changed: Sequence[int], items: Vectors) -> None:
+        with self._turn:
+            now = self._now
+            now.apply(seq, changed, items)
+            if now.unsaved >= max(_SPILLED, len(now) // 4):
+                with self._warning():
+                    self._write(now.snapshot())
+            self._show()
 
-    def _load(self) -> tuple[faiss.IndexIDMap, int]:
-        for path in self._saved():
-            # Gone since it was listed, or damaged: an older one, or the database, will do.
-            with suppress(OSError, ValueError, RuntimeError):
-                index, seq = _read(path)
-                if index.d == self._dimensions:
-                    return index, seq
-        return _empty(self._dimensions), 0
+    def settle(self) -> None:
+        """Saves once it has learnt so much that the next process should not learn it again.
 
+        Where that takes long, a thread does it, which the end of the process waits for.
+        """
+        with self._turn:
+            if not self._is_due():
+                return
+            if self._adopt() and not self._is_due():  # another process was first
+                return
+            if len(self._now) <= EXACT:
+                with self._warning():
+                    self._write(self._now.snapshot())
+            elif self._builder is None or not self._builder.is_alive():
+                snapshot = self._now.snapshot()
+                self._builder = threading.Thread(target=self._build_aside, args=(snapshot,))
+                self._builder.start()
 
-def _empty(dimensions: int) -> faiss.IndexIDMap:
-    return faiss.IndexIDMap(faiss.IndexFlatIP(dimensions))
+    def save(self) -> None:
+        """Writes all it has, and returns when that is done."""
+        self._wait()
+        with self._turn:
+            snapshot = self._now.snapshot()
+            if len(snapshot) <= EXACT:
+                self._write(snapshot)
+                return
+            wanted = snapshot.seq > snapshot.saved.seq or self._now.wants_lists
+        if wanted:
+            self._build(snapshot, beyond=max(snapshot.saved, Version(snapshot.seq, 0)))
 
+    def reset(self) -> None:
+        self._wait()
+        with self._turn:
+            self._now = self._shown = State(self._dimensions)
+            self._folder.clear()
 
-def _ranked(ids: NDArray[np.int64], scores: NDArray[np.float32]) -> Candidates:
-    order = np.lexsort((ids, -scores))
-    return Candidates(ids[order], np.clip(scores[order], -1.0, 1.0))
+    def _is_due(self) -> bool:
+        now = self._now
+        return now.wants_lists or now.unsaved > min(max(1000, len(now) // 8), _UNSAVED)
 
+    def _write(self, snapshot: Snapshot) -> None:
+        """Without new lists: they can wait until it has caught up, and are then made for all."""
+        write_index(self._folder, snapshot, self._dimensions, train=False)
+        self._adopt()
 
-def _write(index: faiss.IndexIDMap, file: BinaryIO) -> int:
-    """Writes through Python, since FAISS itself opens no path with Hangul in it on Windows."""
-    checksum = 0
+    def _adopt(self) -> bool:
+        """Begins anew from a file newer than the one beneath, if there is one."""
+        found = self._folder.newest(self._now.saved, State.of)
+        if found is None:
+            return False
+        self._now = found
+        self._show()
+        return True
 
-    def write(data: bytes) -> int:
-        nonlocal checksum
-        checksum = zlib.crc32(data, checksum)
-        return file.write(data)
+    def _show(self) -> None:
+        if self._now.applied >= self._shown.applied:
+            self._shown = self._now
 
-    writer = faiss.PyCallbackIOWriter(write)  # type: ignore[attr-defined]  # not in its stubs
-    faiss.write_index(index, writer)
-    file.flush()
-    os.fsync(file.fileno())
-    return checksum
+    def _build_aside(self, snapshot: Snapshot) -> None:
+        with self._warning():
+            self._build(snapshot, beyond=snapshot.saved)
 
+    @contextmanager
+    def _warning(self) -> Iterator[None]:
+        """A full disk must not keep anyone from searching. The next change tries again."""
+        try:
+            yield
+        except OSError as error:
+            _log.warning("the index in %s could not be saved: %s", self._folder.path, error)
 
-def _read(path: Path) -> tuple[faiss.IndexIDMap, int]:
-    """The index of a file, and its `seq`. Raises ValueError where it is not what it claims."""
-    seq, claimed = path.stem.split("-")[-2:]
-    with path.open("rb") as file:
-        checksum = 0
-        while data := file.read(_READ):
-            checksum = zlib.crc32(data, checksum)
-        if checksum != int(claimed, 16):
-            raise ValueError(f"{path.name} is damaged: its checksum is {checksum:08x}")
-        file.seek(0)
-        reader = faiss.PyCallbackIOReader(file.read)  # type: ignore[attr-defined]  # as above
-        index = faiss.read_index(reader)
-    if not isinstance(index, faiss.IndexIDMap):
-        raise ValueError(f"{path.name} holds a {type(index).__name__}")
-    return index, int(seq)
+    def _build(self, snapshot: Snapshot, beyond: Version) -> None:
+        """Writes a file, unless another process has by then written one beyond this."""
+        use_threads(self._threads)
+        if not self._locked():
+            return
+        try:
+            if self._folder.newest(beyond, lambda _, version: version) is None:
+                write_index(self._folder, snapshot, self._dimensions, train=True)
+        finally:
+            self._building.release()
+        with self._turn:
+            self._adopt()
+
+    def _locked(self) -> bool:
+        """Waits for other processes, as long as this one has anything else to do."""
+        self._folder.path.mkdir(parents=True, exist_ok=True)
+        while threading.main_thread().is_alive():
+            try:
+                self._building.acquire(timeout=1)
+            except Timeout:
+                continue
+            return True
+        return False
+
+    def _wait(self) -> None:
+        if self._builder is not None:
+            self._builder.join()

@@ -5,6 +5,8 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from index import Catalog
+from index.changes import Feed
 from index.records import Chunk, Model, NewDocument, Rejected
 
 MODEL = Model("tiny", "fingerprint-of-tiny", 8)
@@ -35,3 +37,12 @@ def vector_of(text: str) -> NDArray[np.float32]:
 
 def vectors_of(new: NewDocument) -> NDArray[np.float32]:
     return np.stack([vector_of(chunk.text) for chunk in new.chunks])
+
+
+def feed_of(catalog: Catalog, collection: str = "default") -> Feed:
+    return Feed(catalog.database, catalog.collection(collection))
+
+
+def reopened(catalog: Catalog) -> Catalog:
+    """Another instance over the same home and database."""
+    return Catalog(catalog.home, catalog.database.url.render_as_string(hide_password=False))

@@ -13,7 +13,7 @@ from index.errors import (
     UnknownCollection,
     UnknownDocument,
 )
-from tests.index.library import MODEL, document, rejected, vectors_of
+from tests.index.library import MODEL, document, feed_of, rejected, vectors_of
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_chunks_come_in_the_order_asked(stocked: Catalog) -> None:
     ids = np.array([second.id, 9999, other.id, first.id])
     assert stocked.chunks(ids) == [second, other, first]
     assert stocked.chunks([]) == []
-    assert stocked.live(ids) == {first.id, second.id, other.id}
+    assert feed_of(stocked).live(ids) == {first.id, second.id, other.id}
 
 
 def test_more_chunks_than_one_query_can_bind(collection: Collection, catalog: Catalog) -> None:
@@ -113,8 +113,8 @@ def test_more_chunks_than_one_query_can_bind(collection: Collection, catalog: Ca
     stored = collection.add(new, vectors_of(new))
     ids = [chunk.id for chunk in catalog.chunks_of(stored.id)]
     assert [chunk.id for chunk in catalog.chunks(ids[::-1])] == ids[::-1]
-    assert catalog.vectors(ids, MODEL.fingerprint).ids.tolist() == ids
-    assert len(catalog.entries(ids)) == len(ids) == 1203
+    assert feed_of(catalog).vectors(ids).ids.tolist() == ids
+    assert len(feed_of(catalog).entries(ids)) == len(ids) == 1203
 
 
 def test_all_vectors_come_in_blocks(stocked: Catalog) -> None:
@@ -123,7 +123,7 @@ def test_all_vectors_come_in_blocks(stocked: Catalog) -> None:
     ids = np.concatenate([block.ids for block in blocks])
     assert ids.tolist() == sorted(ids.tolist())
     rows = np.concatenate([block.rows for block in blocks])
-    assert np.array_equal(rows, stocked.vectors(ids, MODEL.fingerprint).rows)
+    assert np.array_equal(rows, feed_of(stocked).vectors(ids).rows)
 
 
 def test_entries_hold_titles_and_headings_and_never_file_names(
@@ -132,7 +132,7 @@ def test_entries_hold_titles_and_headings_and_never_file_names(
     for path, title in (("dir/named.txt", "A found title"), ("dir/plain.v2.txt", "plain.v2")):
         new = document(path, f"passage of {title}", title=title)
         collection.add(new, vectors_of(new))
-    texts = {entry.chunk_id: entry.text for entry in catalog.entries([1, 2])}
+    texts = {entry.chunk_id: entry.text for entry in feed_of(catalog).entries([1, 2])}
     assert texts[1] == "A found title\nPart\nHeading\npassage of A found title"
     assert texts[2] == "\nPart\nHeading\npassage of plain.v2"
 

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from index import Catalog, Collection
+from index.collection import living
+from index.derived import DerivedIndexes
 from index.records import Candidates, Ids
-from tests.index.library import MODEL, document, vector_of, vectors_of
+from tests.index.library import MODEL, document, reopened, vector_of, vectors_of
 from tests.index.writer import finish, start
 
 
@@ -79,7 +81,7 @@ def test_chunks_that_move_to_a_duplicate_move_in_the_indexes(collection: Collect
 
 
 def test_what_another_instance_writes_is_found(collection: Collection, catalog: Catalog) -> None:
-    with Catalog(catalog.home) as elsewhere:
+    with reopened(catalog) as elsewhere:
         other = Collection.open(elsewhere, "default", MODEL)
         key = _add(other, "a.txt", "the pump")
         assert _dense(collection, "x") == _lexical(collection, "pump") == ["the pump"]
@@ -94,7 +96,7 @@ def test_what_another_instance_writes_is_found(collection: Collection, catalog: 
 def test_what_another_process_writes_is_found(collection: Collection, catalog: Catalog) -> None:
     _add(collection, "a.txt", "the pump")
     assert _lexical(collection, "pump crane") == _dense(collection, "x") == ["the pump"]
-    finish(start(catalog.home, "replace", "a.txt", "crane"))
+    finish(start(catalog, "replace", "a.txt", "crane"))
     assert sorted(_lexical(collection, "pump crane")) == ["first of crane", "second of crane"]
     assert sorted(_dense(collection, "x")) == ["first of crane", "second of crane"]
 
@@ -104,16 +106,22 @@ def test_a_chunk_deleted_while_the_search_ran_is_not_shown(
 ) -> None:
     key = _add(collection, "a.txt", "the pump")
     _add(collection, "b.txt", "the crane")
-    found = collection.dense(vector_of("x"))
+    indexes = DerivedIndexes(catalog.home, catalog.database, catalog.collection("default"), 1)
+    index = indexes.dense()
+    found, applied = index.search(vector_of("x"), 10), index.applied
+    assert living(found, indexes.feed, "vector", applied) is found
     catalog.remove(key)
     assert len(found.ids) == 2
-    assert _texts(collection, collection._living(found)) == ["the crane"]
+    assert living(found, indexes.feed, "vector", applied).ids.tolist() == [
+        chunk.id for chunk in collection.chunks(found.ids)
+    ]
+    assert len(living(found, indexes.feed, "vector", applied).ids) == 1
 
 
 def test_derived_files_can_be_deleted(collection: Collection, catalog: Catalog) -> None:
     _add(collection, "a.txt", "the pump")
     collection.rebuild()
-    folder = catalog.home / "indexes" / "1"
+    (folder,) = (catalog.home / "indexes").iterdir()
     assert {path.name.split("-")[0] for path in folder.iterdir()} >= {"dense", "lexical"}
     shutil.rmtree(catalog.home / "indexes")
     # The same instance, with a change and without one, and a fresh instance.
@@ -129,7 +137,7 @@ def test_a_damaged_file_is_made_again_from_the_database(
 ) -> None:
     _add(collection, "a.txt", "the pump")
     collection.rebuild()
-    (path,) = catalog.home.glob("indexes/1/dense-*.faiss")
+    (path,) = catalog.home.glob("indexes/*/dense-*")
     path.write_bytes(path.read_bytes()[:-1])
     again = Collection.open(catalog, "default", MODEL)
     assert _dense(again, "x") == ["the pump"]

@@ -16,9 +16,9 @@ from sqlalchemy.schema import ExecutableDDLElement
 import index.migrations
 from index import Catalog
 from index.database import Database
-from index.errors import NewerDatabase, StorageBusy
+from index.errors import NewerDatabase, StorageBusy, StorageUnreachable
 from index.schema import Base
-from tests.index.library import MODEL, document, vectors_of
+from tests.index.library import MODEL, document, reopened, vectors_of
 
 
 def test_the_migrated_schema_is_that_of_the_models(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_postgresql_has_these_column_types_as_well() -> None:
 
     engine = create_mock_engine("postgresql+psycopg://", note)
     Base.metadata.create_all(engine, checkfirst=False)
-    assert sum("CREATE TABLE" in statement for statement in made) == 5
+    assert sum("CREATE TABLE" in statement for statement in made) == 6
 
 
 def test_head_names_the_newest_revision() -> None:
@@ -81,7 +81,7 @@ def test_a_writing_transaction_has_the_lock_from_its_beginning(tmp_path: Path) -
 def test_a_reader_is_not_blocked_and_sees_one_state(catalog: Catalog) -> None:
     catalog.create("default", MODEL)
     new = document("a.txt", "one")
-    with catalog._database.reading() as connection:
+    with catalog.database.reading() as connection:
         count = "SELECT count(*) FROM document"
         assert connection.exec_driver_sql(count).scalar() == 0
         catalog.add("default", new, vectors_of(new), MODEL.fingerprint)
@@ -92,11 +92,13 @@ def test_a_reader_is_not_blocked_and_sees_one_state(catalog: Catalog) -> None:
 def test_a_lock_that_is_held_too_long_is_named(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    catalog.create("default", MODEL)
     monkeypatch.setattr("index.database._WAIT_S", 0.05)
-    impatient = Catalog(catalog.home)
+    impatient = reopened(catalog)
     expected = pytest.raises(StorageBusy, match=r"the database was locked by another process for")
-    with catalog._database.writing(), expected:
-        impatient.create("default", MODEL)
+    with catalog.database.writing() as connection, expected:
+        connection.exec_driver_sql("UPDATE collection SET fusion_weight = 1")
+        impatient.set_fusion_weight("default", 0.2)
     impatient.close()
 
 
@@ -104,7 +106,7 @@ def test_a_transaction_that_raises_leaves_nothing(catalog: Catalog) -> None:
     catalog.create("default", MODEL)
 
     def fail_half_way() -> None:
-        with catalog._database.writing() as connection:
+        with catalog.database.writing() as connection:
             connection.exec_driver_sql("DELETE FROM collection")
             raise RuntimeError("half-way")
 
@@ -114,10 +116,10 @@ def test_a_transaction_that_raises_leaves_nothing(catalog: Catalog) -> None:
 
 
 def test_a_database_of_a_later_version_is_left_alone(catalog: Catalog) -> None:
-    with catalog._database.writing() as connection:
+    with catalog.database.writing() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(NewerDatabase, match=r"revision 9999, this version knows 0001 at most"):
-        Catalog(catalog.home)
+    with pytest.raises(NewerDatabase, match=r"revision 9999, this version knows 0002 at most"):
+        reopened(catalog)
 
 
 def test_threads_open_a_fresh_home_at_once(tmp_path: Path) -> None:
@@ -137,3 +139,11 @@ def test_processes_open_a_fresh_home_at_once(tmp_path: Path) -> None:
     for process in processes:
         _, errors = process.communicate(timeout=60)
         assert (process.returncode, errors) == (0, "")
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    (tmp_path / "attest.db").write_bytes(b"no database at all" * 100)
+    with pytest.raises(
+        StorageUnreachable, match=r"attest.db cannot be worked with \(file is not a"
+    ):
+        Catalog(tmp_path)

@@ -3,9 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from index import Catalog, Collection
+from index import Catalog, Collection, feed
 from index.errors import UnknownDocument
-from tests.index.library import MODEL, document, rejected, vector_of, vectors_of
+from index.records import Model
+from tests.index.library import MODEL, document, feed_of, rejected, vector_of, vectors_of
 
 
 def _add(catalog: Catalog, path: str, *passages: str, title: str = "A title") -> int:
@@ -19,7 +20,7 @@ def _statuses(catalog: Catalog) -> dict[str, str]:
 
 
 def _changes(catalog: Catalog, since: int = 0) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    changes = catalog.changes(catalog.collection("default").id, since, 1000)
+    changes = feed_of(catalog).changes("text", since, 1000)
     return changes.upserted, changes.deleted
 
 
@@ -71,19 +72,20 @@ def test_a_removed_document_leaves_nothing_but_its_changes(catalog: Catalog) -> 
 def test_ids_are_never_used_again(catalog: Catalog) -> None:
     key = _add(catalog, "a.txt", "one")
     (chunk,) = catalog.chunks_of(key)
-    latest = catalog.latest(catalog.collection("default").id)
+    latest = feed_of(catalog).latest("text")
     catalog.remove(key)
     again = _add(catalog, "a.txt", "one")
     assert again > key
     assert catalog.chunks_of(again)[0].id > chunk.id
-    assert catalog.latest(catalog.collection("default").id) == latest + 2
+    assert feed_of(catalog).latest("text") == latest + 4  # both sides
 
 
-def test_ids_are_integers_in_the_database(catalog: Catalog) -> None:
+def test_ids_are_integers_in_the_database(sqlite_catalog: Catalog) -> None:
+    catalog = sqlite_catalog
     key = _add(catalog, "a.txt", "one")
     catalog.remove(np.int64(key))  # type: ignore[arg-type]
     _add(catalog, "a.txt", "one")
-    with catalog._database.reading() as connection:
+    with catalog.database.reading() as connection:
         for column in ("document.id", "chunk.id", "chunk.document_id", "vector.chunk_id"):
             table, name = column.split(".")
             query = f"SELECT DISTINCT typeof({name}) FROM {table}"
@@ -95,8 +97,8 @@ def test_ids_are_integers_in_the_database(catalog: Catalog) -> None:
 def test_json_columns_stay_readable(catalog: Catalog) -> None:
     catalog.create("default", MODEL)
     catalog.reject("default", replace(rejected("a.pdf"), warnings=("경고",)))
-    with catalog._database.reading() as connection:
-        query = "SELECT warnings FROM document"
+    with catalog.database.reading() as connection:
+        query = "SELECT CAST(warnings AS text) FROM document"
         assert connection.exec_driver_sql(query).scalar() == '["경고"]'
 
 
@@ -114,7 +116,7 @@ def test_a_duplicate_takes_the_place_of_a_removed_original(catalog: Catalog) -> 
     ids = [chunk.id for chunk in catalog.chunks_of(original)]
     heir = _add(catalog, "b.txt", "same", "text")
     _add(catalog, "c.txt", "same", "text")
-    seq = catalog.latest(catalog.collection("default").id)
+    seq = feed_of(catalog).latest("text")
     catalog.remove(original)
     assert _statuses(catalog) == {"b.txt": "indexed", "c.txt": "duplicate"}
     assert catalog.document(heir).reason is None
@@ -194,10 +196,12 @@ def test_an_update_that_fails_keeps_the_earlier_version(catalog: Catalog, path: 
 def test_vectors_come_back_as_unit_rows(catalog: Catalog) -> None:
     key = _add(catalog, "a.txt", "one", "two")
     ids = [chunk.id for chunk in catalog.chunks_of(key)]
-    found = catalog.vectors([ids[1], 999, ids[0]], MODEL.fingerprint)
+    found = feed_of(catalog).vectors([ids[1], 999, ids[0]])
     assert found.ids.tolist() == [ids[1], ids[0]]
     expected = vector_of("two") / np.linalg.norm(vector_of("two"))
     assert found.rows[0] == pytest.approx(expected, abs=1e-3)
     assert np.abs(np.linalg.norm(found.rows, axis=1) - 1).max() < 1e-5
-    assert catalog.vectors([999], MODEL.fingerprint).rows.shape == (0, 8)
-    assert catalog.vectors(ids, "another").ids.size == 0
+    assert feed_of(catalog).vectors([999]).rows.shape == (0, 8)
+    with catalog.database.reading() as connection:
+        other = Model("another", "fingerprint-of-another", 8)
+        assert feed.vectors(connection, ids, other).ids.size == 0

@@ -13,7 +13,7 @@ def test_processes_and_threads_write_while_another_reads(
     catalog: Catalog, collection: Collection
 ) -> None:
     names = ("left", "right")
-    writers = [start(catalog.home, "threads", name) for name in names]
+    writers = [start(catalog, "threads", name) for name in names]
     try:
         seen = 0
         while any(writer.poll() is None for writer in writers):

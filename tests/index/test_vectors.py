@@ -110,7 +110,7 @@ def test_each_save_is_a_new_file_and_older_ones_go(tmp_path: Path) -> None:
     index.save()
     (second,) = tmp_path.iterdir()
     assert first != second
-    assert second.name.startswith("dense-m-000000000002-")
+    assert second.name.startswith("dense-m-000000000002-00000-")
 
 
 def test_a_save_that_was_killed_is_cleaned_up_later(tmp_path: Path) -> None:

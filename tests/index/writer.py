@@ -1,4 +1,4 @@
-"""A process of its own that writes into a home."""
+"""A process of its own that writes into a catalogue."""
 
 import subprocess
 import sys
@@ -12,9 +12,11 @@ THREADS = 4
 DOCUMENTS = 20  # per thread
 
 
-def start(home: Path, *what: str) -> subprocess.Popen[str]:
+def start(catalog: Catalog, *what: str) -> subprocess.Popen[str]:
     """`replace OLD NEW` swaps one document for another, `threads NAME` adds many."""
-    command = [sys.executable, "-W", "error", "-m", "tests.index.writer", str(home), *what]
+    url = catalog.database.url.render_as_string(hide_password=False)
+    module = (sys.executable, "-W", "error", "-m", "tests.index.writer")
+    command = [*module, str(catalog.home), url, *what]
     root = Path(__file__).parents[2]
     return subprocess.Popen(command, cwd=root, stderr=subprocess.PIPE, text=True)
 
@@ -51,8 +53,8 @@ def _add_from_threads(collection: Collection, name: str) -> None:
     assert not failures, failures
 
 
-def _main(home: str, *what: str) -> None:
-    with Catalog(Path(home)) as catalog:
+def _main(home: str, url: str, *what: str) -> None:
+    with Catalog(Path(home), url) as catalog:
         collection = Collection.open(catalog, "default", MODEL)
         match what:
             case "replace", old, new:

@@ -1,0 +1,98 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from index import Catalog, Collection, Model
+from index.errors import UnknownCollection
+from index.verify import verify
+from tests.index.library import MODEL, document, feed_of, reopened, vector_of, vectors_of
+
+
+def _add(collection: Collection, path: str, *passages: str) -> int:
+    new = document(path, *passages)
+    return collection.add(new, vectors_of(new)).id
+
+
+@pytest.fixture
+def stocked(catalog: Catalog) -> Catalog:
+    for name in ("default", "letters"):
+        collection = Collection.open(catalog, name, MODEL)
+        catalog.tag(_add(collection, "a.txt", "the pump", "the crane"), add=["law"])
+        collection.rebuild()
+    return catalog
+
+
+def _folders(home: Path) -> int:
+    return len(list((home / "indexes").iterdir()))
+
+
+def _rows(catalog: Catalog) -> dict[str, int]:
+    tables = ("collection", "document", "tag", "chunk", "vector", "change")
+    with catalog.database.reading() as connection:
+        count = "SELECT count(*) FROM {}"
+        return {
+            name: connection.exec_driver_sql(count.format(name)).scalar_one() for name in tables
+        }
+
+
+def test_a_dropped_collection_leaves_nothing(stocked: Catalog) -> None:
+    assert _folders(stocked.home) == 2
+    stocked.drop("letters")
+    assert _rows(stocked) == {
+        "collection": 1,
+        "document": 1,
+        "tag": 1,
+        "chunk": 2,
+        "vector": 2,
+        "change": 4,
+    }
+    assert _folders(stocked.home) == 1
+    assert Collection.open(stocked, "default", MODEL).lexical("pump").ids.size == 1
+    assert verify(stocked).problems == ()
+    with pytest.raises(UnknownCollection, match=r"no collection 'letters': there are default"):
+        stocked.drop("letters")
+
+
+def test_indexes_of_a_model_on_the_way_go_too(stocked: Catalog) -> None:
+    wide = Model("wide", "fingerprint-of-wide", 12)
+    move = stocked.move("letters", wide)
+    (text,) = move.texts(0, 10)
+    move.add(text, [document("x", text.text.replace("\n", " ")).chunks[0]], np.ones((1, 12)))
+    Collection.open(stocked, "letters", MODEL).prepare(wide)
+    assert _folders(stocked.home) == 3
+    stocked.drop("letters")
+    assert _folders(stocked.home) == 1
+
+
+def test_a_cleared_home_is_empty_and_goes_on_counting(stocked: Catalog) -> None:
+    latest = feed_of(stocked).latest("vector")
+    documents = max(row.id for row in stocked.documents("letters"))
+    stocked.clear()
+    assert set(_rows(stocked).values()) == {0}
+    assert _folders(stocked.home) == 0
+    collection = Collection.open(stocked, "default", MODEL)
+    key = _add(collection, "a.txt", "the winch")
+    assert key > documents
+    assert stocked.chunk_ids(key) == [5]
+    assert stocked.collection("default").id == 3
+    assert feed_of(stocked).latest("text") > latest
+    assert collection.lexical("pump winch").ids.tolist() == [5]
+    stocked.clear()
+    stocked.clear()
+    assert stocked.collections() == []
+
+
+def test_who_had_it_open_finds_nothing_and_can_begin_anew(stocked: Catalog) -> None:
+    """As a server does, beside which another process resets the home."""
+    collection = Collection.open(stocked, "default", MODEL)
+    _add(collection, "b.txt", "the winch")
+    assert len(collection.dense(vector_of("x")).ids) == 3
+    with reopened(stocked) as elsewhere:
+        elsewhere.clear()
+    assert not collection.dense(vector_of("x")).ids.size
+    assert not collection.lexical("pump").ids.size
+    assert collection.documents() == []
+    _add(collection, "b.txt", "the winch")
+    assert len(collection.dense(vector_of("x")).ids) == 1
+    assert collection.lexical("pump winch").ids.size == 1
