@@ -10,6 +10,7 @@ from rag import confidence, prompts
 from rag.draft import OLD, Draft, admit, transcribe
 from rag.evidence import Evidence, find_evidence
 from rag.records import Answer, AnswerMode, SearchResult
+from rag.unrelated import unrelated_cosine
 
 if TYPE_CHECKING:
     from encoder import Embedder
@@ -45,8 +46,10 @@ def answer(
     """
     began = time.perf_counter()
     draft, notes = Draft(), list[str]()
-    evidence = find_evidence(question, found, embedder=speakers.embedder)
-    relevant = confidence.is_relevant(evidence, found)
+    embedder = speakers.embedder
+    evidence = find_evidence(question, found, embedder=embedder)
+    unrelated = 0.0 if embedder is None else unrelated_cosine(embedder)
+    relevant = confidence.is_relevant(evidence, found, unrelated)
     writer = speakers.writer if relevant and mode != "extract" else None
     if not relevant:
         yield draft.append(prompts.declined(question))

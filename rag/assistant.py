@@ -1,151 +1,79 @@
 """The composition root: settings in, the whole product out."""
 
-import threading
-from collections.abc import Iterable, Iterator, Sequence
+import unicodedata
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from index import Catalog, Collection, Model, StoredDocument
+from index import StoredDocument
 from index.analysis import is_korean
-from index.errors import UnknownCollection, UnknownDocument
-from rag import uploads
+from index.errors import ModelMismatch, UnknownDocument
+from index.records import Filter
 from rag.answer import Speakers, answer
 from rag.errors import NotFound, TooLong, UsageError
-from rag.ingest import Outcome, ingest
-from rag.loaded import LoadedModels, speaks
-from rag.loaders import walk
-from rag.records import Answer, AnswerMode, LibraryStatus, Mode, Report, SearchResult
+from rag.explain import shared_terms
+from rag.library import Library, Stop, never, tag_name
+from rag.loaded import speaks
+from rag.records import EVERYWHERE, Answer, AnswerMode, Mode, Report, SearchResult, Within
+from rag.reembed import Moved, reembed
 from rag.retrieve import retrieve
-from rag.settings import Settings
 
 if TYPE_CHECKING:
+    from index.verify import Verification
+
     from encoder import Embedder
     from generator import Sampling
+    from rag.upkeep import Archived
 
 PASSAGES = 6  # hits that an answer is looked for in
 _LONGEST_QUESTION = 20_000  # characters, where no encoder sets a limit in tokens
 
 
-class Assistant:
-    """Everything that the product does, over one home. Safe to share between threads.
+class Assistant(Library):
+    """Everything that the product does, over one home: the library, and what it is asked."""
 
-    Methods take the name of a collection; None is the one of the settings. Documents are named
-    by id, path or file name.
-    """
+    def reembed(
+        self, encoder: str, collection: str | None = None, *, stop: Stop = never
+    ) -> Iterator[Moved]:
+        """Move a collection to another encoder; see `rag.reembed.reembed`."""
+        return reembed(self, encoder, collection, stop=stop)
 
-    def __init__(self, settings: Settings, catalog: Catalog) -> None:
-        self.settings = settings
-        self.models = LoadedModels(settings)
-        self._catalog = catalog
-        self._collections: dict[str, Collection] = {}
-        self._lock = threading.Lock()
+    def verify(self) -> "Verification":
+        """Count everything against everything; see `rag.upkeep.check`."""
+        from rag import upkeep
 
-    @classmethod
-    def open(cls, settings: Settings | None = None) -> Self:
-        """Open a home, or make it. Models load when they are first needed."""
-        settings = settings or Settings()
-        return cls(settings, Catalog(settings.home))
+        return upkeep.check(self)
 
-    def close(self) -> None:
-        self._catalog.close()
+    def rebuild(self) -> Iterator[int]:
+        """Repair, and make every index and missing vector anew; see `rag.upkeep.rebuild`."""
+        from rag import upkeep
 
-    def __enter__(self) -> Self:
-        return self
+        return upkeep.rebuild(self)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self.close()
+    def export(self, file: str | Path, collection: str | None = None) -> "Archived":
+        """Write the home, or one collection of it, into one file."""
+        from rag import upkeep
 
-    def add(self, *paths: str | Path, collection: str | None = None) -> list[Outcome]:
-        """Add files and folders: each file's outcome, in order.
+        return upkeep.write_archive(self, Path(file), collection)
+
+    def import_archive(self, file: str | Path) -> "Archived":
+        """Take in what `export` wrote.
 
         Raises:
-            NotFound: a path does not exist; nothing was added.
+            BadArchive: it cannot be read.
+            CollectionExists: one of its collections is there already; nothing was imported.
         """
-        return list(self.ingest(self.files(paths), collection))
+        from rag import upkeep
 
-    def files(self, paths: Iterable[str | Path]) -> list[Path]:
-        """The files that `add` would read: those named, and those found in folders.
+        return upkeep.read_archive(self, Path(file))
 
-        Raises:
-            NotFound: a path does not exist.
-        """
-        given = [Path(path).expanduser() for path in paths]
-        if missing := [str(path) for path in given if not path.exists()]:
-            raise NotFound(f"{', '.join(missing)}: no such file or folder")
-        return list(walk(given))
+    def reset(self) -> int:
+        """Remove every document with all that was made of it; how many it were."""
+        from rag import upkeep
 
-    def ingest(self, files: Iterable[Path], collection: str | None = None) -> Iterator[Outcome]:
-        """Add files; each one's outcome as soon as it is stored."""
-        name = collection or self.settings.collection
-        embedder = self._embedder(name)
-        return ingest(files, collection=self._open(name, create=True), embedder=embedder)
-
-    def upload(self, name: str, content: bytes, collection: str | None = None) -> Outcome:
-        """Keep a file that was handed over rather than named, and add it."""
-        file = uploads.keep(self.settings.home, name, content)
-        return next(self.ingest([file], collection))
-
-    def documents(self, collection: str | None = None) -> list[StoredDocument]:
-        """Every file that the collection knows, by path; none if there is no such collection."""
-        name = collection or self.settings.collection
-        if collection is None and not self._exists(name):
-            return []
-        return self._catalog.documents(name)
-
-    def find(self, document: str | int, collection: str | None = None) -> StoredDocument:
-        """One document, by id, path or file name.
-
-        Raises:
-            UnknownDocument, AmbiguousDocument: none or several have that name.
-        """
-        return self._catalog.find(collection or self.settings.collection, str(document))
-
-    def text(self, document: str | int, collection: str | None = None) -> str:
-        """The text of a document, as its chunks and citations count it."""
-        return self._catalog.text(self.find(document, collection).id)
-
-    def remove(
-        self, documents: Sequence[str | int], collection: str | None = None
-    ) -> list[Outcome]:
-        """Remove documents with everything that was made of them; all of them exist, or none goes.
-
-        Raises:
-            UnknownDocument, AmbiguousDocument: none or several have a name that was given.
-        """
-        found = [self.find(document, collection) for document in documents]
-        outcomes = []
-        for row in found:
-            with suppress(UnknownDocument):  # named twice
-                self._catalog.remove(row.id)
-                uploads.discard(self.settings.home, row.path)
-                outcomes.append(Outcome(row.path, row.id, "removed", row.chunks))
-        return outcomes
-
-    def status(self, collection: str | None = None) -> LibraryStatus:
-        """What the home holds, and which models it works with."""
-        name = collection or self.settings.collection
-        if not self._exists(name):
-            return LibraryStatus(
-                str(self.settings.home), name, self.settings.encoder, None, {}, 0, 0, 0
-            )
-        counts, model = self._catalog.counts(name), self._catalog.collection(name).model
-        return LibraryStatus(
-            home=str(self.settings.home),
-            collection=name,
-            encoder=model.name,
-            fingerprint=model.fingerprint,
-            documents={status: n for status, n in counts.documents.items() if n},
-            chunks=counts.chunks,
-            vectors=counts.vectors,
-            size_bytes=counts.size,
-        )
+        return upkeep.reset(self)
 
     def search(
         self,
@@ -153,7 +81,8 @@ class Assistant:
         *,
         k: int = 5,
         mode: Mode = "hybrid",
-        documents: Sequence[str | int] = (),
+        within: Within = EVERYWHERE,
+        explain: bool = False,
         collection: str | None = None,
     ) -> SearchResult:
         """The k best chunks.
@@ -163,42 +92,69 @@ class Assistant:
             k: how many hits at most
             mode: meaning and words, or one of them; a question in a language that the encoder
                 does not speak is always answered by words
-            documents: stay within these; none named is all of them
+            within: which documents to stay within
+            explain: say of each hit which words of the query it has
             collection: where to look
 
         Raises:
             UsageError: a blank query, or k below 1.
             TooLong: more tokens than the encoder takes.
             UnknownCollection, UnknownDocument: no such name.
+            BadFilter: a condition that cannot be.
+            ModelMissing: the encoder that made the vectors is not here any more.
         """
+        query = unicodedata.normalize("NFC", query)
         if not query.strip():
             raise UsageError("the question is empty: write what you are looking for")
         if k < 1:
             raise UsageError(f"k ({k}) must be at least 1")
         name = collection or self.settings.collection
-        opened = self._open(name)
-        embedder = self._embedder(name) if mode != "lexical" else None
-        if embedder is None or not self._encoder_speaks(name, query):
-            embedder = None
+        try:
+            found = self._search(query, k, mode, within, name)
+        except ModelMismatch:  # the library has just moved to another model
+            found = self._search(query, k, mode, within, name)
+        if not explain:
+            return found
+        hits = [replace(hit, terms=shared_terms(query, hit.chunk)) for hit in found.hits]
+        return replace(found, hits=tuple(hits))
+
+    def _search(self, query: str, k: int, mode: Mode, within: Within, name: str) -> SearchResult:
+        opened = self.opened(name)
+        embedder = None
+        if mode != "lexical" and self._encoder_speaks(name, query):
+            embedder = self.embedder(name)
         _check_length(query, embedder)
-        within = [self.find(document, name).id for document in documents] or None
-        weight = self._catalog.collection(name).fusion_weight
         return retrieve(
             query,
             collection=opened,
             embedder=embedder,
             k=k,
             mode=mode,
-            weight=weight,
-            documents=within,
+            weight=self.catalog.collection(name).fusion_weight,
+            documents=self._admitted(within, name),
         )
+
+    def _admitted(self, within: Within, name: str) -> list[int] | None:
+        """The documents that a search may look into; None for all."""
+        if within == EVERYWHERE:
+            return None
+        ids = tuple(self.find(document, name).id for document in within.documents)
+        given = Filter(
+            documents=ids if within.documents else None,
+            paths=tuple(within.paths),
+            media_types=tuple(within.media_types),
+            tags=tuple(tag_name(tag) for tag in within.tags),
+            since=within.since,
+            until=within.until,
+        )
+        return self.catalog.matching(name, given)
 
     def stream(
         self,
         question: str,
         *,
         mode: AnswerMode = "auto",
-        documents: Sequence[str | int] = (),
+        within: Within = EVERYWHERE,
         collection: str | None = None,
         sampling: "Sampling | None" = None,
         seed: int = 0,
@@ -211,12 +167,12 @@ class Assistant:
         Args:
             question: any text but blank
             mode: quote, let the generator write, or (auto) quote and add what is borne out
-            documents: stay within these; none named is all of them
+            within: which documents to stay within
             collection: where to look
             sampling: how the generator writes; None is greedy and short
             seed: for sampling with chance
         """
-        found = self.search(question, k=PASSAGES, documents=documents, collection=collection)
+        found = self.search(question, k=PASSAGES, within=within, collection=collection)
         speakers = self._speakers(question, mode, collection or self.settings.collection)
         return answer(question, found, speakers=speakers, mode=mode, sampling=sampling, seed=seed)
 
@@ -225,7 +181,7 @@ class Assistant:
         question: str,
         *,
         mode: AnswerMode = "auto",
-        documents: Sequence[str | int] = (),
+        within: Within = EVERYWHERE,
         collection: str | None = None,
         sampling: "Sampling | None" = None,
         seed: int = 0,
@@ -234,7 +190,7 @@ class Assistant:
         *_, last = self.stream(
             question,
             mode=mode,
-            documents=documents,
+            within=within,
             collection=collection,
             sampling=sampling,
             seed=seed,
@@ -259,14 +215,14 @@ class Assistant:
         if k < 1:
             raise UsageError(f"k ({k}) must be at least 1")
         name = collection or self.settings.collection
-        opened, embedder = self._open(name), self._embedder(name)
+        opened, embedder = self.opened(name), self.embedder(name)
         try:
             row: StoredDocument | None = self.find(str(document), name)
         except UnknownDocument:
             if not Path(document if isinstance(document, Path) else str(document)).is_file():
                 raise
             row = None
-        return similar_documents(row or Path(str(document)), opened, embedder, k)
+        return similar_documents(row or Path(str(document)), opened, embedder, k, load=self.load)
 
     def report(
         self,
@@ -281,7 +237,7 @@ class Assistant:
         if clusters is not None and clusters < 1:
             raise UsageError(f"clusters ({clusters}) must be at least 1")
         name = collection or self.settings.collection
-        opened = self._open(name) if self._exists(name) else None
+        opened = self.opened(name) if self.exists(name) else None
         return build_report(
             opened, clusters=clusters, output=None if output is None else Path(output)
         )
@@ -289,40 +245,16 @@ class Assistant:
     def warm(self) -> None:
         """Load what a first question would wait for."""
         name = self.settings.collection
-        embedder = self._embedder(name)
+        embedder = self.embedder(name)
         embedder.embed_queries(["warm up"])
         with suppress(NotFound):
             self.models.writer()
 
-    def _exists(self, name: str) -> bool:
-        return any(found.name == name for found in self._catalog.collections())
-
-    def _open(self, name: str, *, create: bool = False) -> Collection:
-        with self._lock:
-            if name not in self._collections:
-                model = self._model(name) if create else None
-                self._collections[name] = Collection.open(self._catalog, name, model=model)
-            return self._collections[name]
-
-    def _model(self, name: str) -> Model:
-        embedder = self._embedder(name)
-        return Model(self._encoder_name(name), embedder.fingerprint, embedder.dimensions)
-
-    def _encoder_name(self, collection: str) -> str:
-        """The encoder that a collection was made with; a new one takes that of the settings."""
-        try:
-            return self._catalog.collection(collection).model.name
-        except UnknownCollection:
-            return self.settings.encoder
-
-    def _embedder(self, collection: str) -> "Embedder":
-        return self.models.embedder(self._encoder_name(collection))
-
     def _encoder_speaks(self, collection: str, text: str) -> bool:
-        return speaks(self._encoder_name(collection), "ko" if is_korean(text) else "en")
+        return speaks(self.encoder_name(collection), "ko" if is_korean(text) else "en")
 
     def _speakers(self, question: str, mode: AnswerMode, collection: str) -> Speakers:
-        encoder = self._encoder_name(collection)
+        encoder = self.encoder_name(collection)
         names = {"encoder": encoder}
         writes = mode != "extract" and speaks(
             self.settings.generator, "ko" if is_korean(question) else "en"
@@ -330,7 +262,7 @@ class Assistant:
         if writes:
             names["generator"] = self.settings.generator
         return Speakers(
-            embedder=self._embedder(collection)
+            embedder=self.embedder(collection)
             if self._encoder_speaks(collection, question)
             else None,
             writer=self.models.writer() if writes else None,

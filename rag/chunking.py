@@ -14,6 +14,7 @@ from itertools import accumulate, pairwise, takewhile
 from semantic_text_splitter import TextSplitter
 
 from index.records import Chunk
+from rag.blocks import blocks
 from rag.records import ExtractedText
 from rag.sentences import sentences
 
@@ -43,6 +44,7 @@ class _Unit:
     end: int  # of the white space behind it
     tokens: int
     after: _Boundary
+    block: int = -1  # the table or code that it belongs to; -1 for none
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ class _Cutter:
         self._size = size
         self._overlap = overlap
         self._special = count("")
+        self._blocks = blocks(document.text)
         self._least = min(_USEFUL, size // 4)
 
     def chunks(self) -> Iterator[Chunk]:
@@ -171,8 +174,12 @@ class _Cutter:
             text = self._text[begin:following]
             # A text without a stop for megabytes is not worth counting as a whole.
             tokens = self._tokens(text) if len(text) <= _LETTERS_PER_TOKEN * room else room + 1
-            unit = _Unit(begin, following, tokens, after)
+            unit = _Unit(begin, following, tokens, after, self._block_at(begin))
             yield from (unit,) if tokens <= room else self._parts(unit, self._tokens, room)
+
+    def _block_at(self, place: int) -> int:
+        block = bisect_right(self._blocks, (place, len(self._text))) - 1
+        return block if block >= 0 and place < self._blocks[block][1] else -1
 
     def _parts(self, unit: _Unit, measure: Count, limit: int) -> list[_Unit]:
         """Cuts a unit between words, or inside a word where it must be."""
@@ -185,7 +192,7 @@ class _Cutter:
                 # A gap counts, so that it does not make a chunk of any length.
                 parts[-1] = replace(parts[-1], end=end, tokens=parts[-1].tokens + tokens)
             else:
-                parts.append(_Unit(start, end, tokens, _Boundary.WORD))
+                parts.append(_Unit(start, end, tokens, _Boundary.WORD, unit.block))
             start = end
         parts[-1] = replace(parts[-1], after=unit.after)
         return parts
@@ -291,7 +298,8 @@ def _best_end(
     """Gives the index of the unit before which a chunk ends that begins with unit `first`.
 
     Of the ends that leave the chunk half full or more, and something useful for the next one, the
-    strongest boundary wins, then the last.
+    strongest boundary wins, then the last. A table or code that would be cut there, and fits into
+    a chunk of its own, is left to the next chunk.
     """
     furthest = max(bisect_right(totals, totals[first] + room) - 1, done + 1)
     if furthest == len(units):
@@ -299,7 +307,19 @@ def _best_end(
     half_full = bisect_left(totals, totals[first] + room // 2)
     ends = range(max(half_full, done + 1), furthest + 1)
     useful = [end for end in ends if totals[-1] - totals[end] >= least]
-    return max(useful or ends, key=lambda end: (units[end - 1].after, end), default=furthest)
+    end = max(useful or ends, key=lambda end: (units[end - 1].after, end), default=furthest)
+    return _before_block(units, totals, done, end, room)
+
+
+def _before_block(
+    units: Sequence[_Unit], totals: Sequence[int], done: int, end: int, room: int
+) -> int:
+    block = units[end].block if end < len(units) else -1
+    if block < 0 or units[end - 1].block != block:
+        return end
+    begin = next((i for i in range(end, 0, -1) if units[i - 1].block != block), 0)
+    stop = next((i for i in range(end, len(units)) if units[i].block != block), len(units))
+    return begin if begin > done and totals[stop] - totals[begin] <= room else end
 
 
 def _next_start(totals: Sequence[int], first: int, done: int, *, room: int, overlap: int) -> int:

@@ -12,11 +12,12 @@ from index.analysis import content_words
 from index.records import WordFrequencies
 from rag.records import Hit, SearchResult
 from rag.sentences import sentences
+from rag.unrelated import unrelated_cosine
 
 if TYPE_CHECKING:
     from encoder import Embedder
 
-_MEANING = 0.5  # of cosine against words, where there is a cosine
+_MEANING = 0.5  # of similarity against words, where there is a similarity
 _AROUND = 0.5  # of a word that only stands in the title or the headings
 _BEFORE = 0.2  # of the score of the sentence before: an answer often follows its subject
 _PASSAGE = 0.3  # for standing in the best passage, less in the others
@@ -37,7 +38,8 @@ class Evidence:
     hit: Hit
     start: int
     end: int
-    cosine: float | None  # to the question; None where the encoder does not speak its language
+    # To the question, 0 where they are unrelated; None where the encoder does not speak its language
+    similarity: float | None
     score: float
 
     @property
@@ -60,8 +62,8 @@ def find_evidence(
     if not spans:
         return []
     texts = [hit.chunk.text[start:end] for hit, (start, end) in spans]
-    cosines = None if embedder is None else _cosines(question, texts, embedder)
-    near = _nearness(spans, texts, cosines, found.words)
+    similarities = None if embedder is None else _similarities(question, texts, embedder)
+    near = _nearness(spans, texts, similarities, found.words)
     wants_number = _ASKS_NUMBER.search(question) is not None
     best = max(hit.score for hit in found.hits) or 1.0
     evidence = []
@@ -72,8 +74,8 @@ def find_evidence(
         score = near[i] + (_BEFORE * near[i - 1] if follows else 0) + _PASSAGE * hit.score / best
         score += _KIND * (wants_number and any(map(str.isdigit, texts[i])))
         offset = hit.chunk.start
-        cosine = None if cosines is None else float(cosines[i])
-        evidence.append(Evidence(hit, offset + start, offset + end, cosine, score))
+        similarity = None if similarities is None else float(similarities[i])
+        evidence.append(Evidence(hit, offset + start, offset + end, similarity, score))
     return sorted(evidence, key=lambda e: -e.score)
 
 
@@ -83,16 +85,16 @@ def share(words: set[str], asked: WordFrequencies) -> float:
     return sum(asked.weight(w) for w in asked.counts if w in words) / total if total else 0.0
 
 
-def _cosines(question: str, texts: Sequence[str], embedder: "Embedder") -> NDArray[np.float32]:
-    vectors = embedder.embed_documents(texts)
-    cosines: NDArray[np.float32] = vectors @ embedder.embed_queries([question])[0]
-    return cosines
+def _similarities(question: str, texts: Sequence[str], embedder: "Embedder") -> NDArray[np.float32]:
+    cosines = embedder.embed_documents(texts) @ embedder.embed_queries([question])[0]
+    unrelated = np.float32(unrelated_cosine(embedder))
+    return np.asarray((cosines - unrelated) / (1 - unrelated), np.float32)
 
 
 def _nearness(
     spans: Sequence[tuple[Hit, tuple[int, int]]],
     texts: Sequence[str],
-    cosines: NDArray[np.float32] | None,
+    similarities: NDArray[np.float32] | None,
     asked: WordFrequencies,
 ) -> list[float]:
     """Of each sentence to the question: its words, with those of its headings, and its meaning."""
@@ -102,7 +104,9 @@ def _nearness(
         around = set(content_words(" ".join((hit.chunk.document.title, *hit.chunk.heading))))
         overlap = share(own, asked) + _AROUND * share(around - own, asked)
         near.append(
-            overlap if cosines is None else _MEANING * float(cosines[i]) + (1 - _MEANING) * overlap
+            overlap
+            if similarities is None
+            else _MEANING * float(similarities[i]) + (1 - _MEANING) * overlap
         )
     return near
 

@@ -1,14 +1,12 @@
-"""A file as the library takes it in: its text, its chunks, and what the encoder reads of them."""
+"""A text as the library takes it in: its chunks, and what the encoder reads of each."""
 
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from index.records import Chunk
+from index.records import Chunk, StoredText
 from index.titles import found_title
 from rag.chunking import chunk, encoded_text
-from rag.loaders import load
-from rag.records import ExtractedText
+from rag.records import ExtractedText, Page, Section
 
 if TYPE_CHECKING:
     from encoder import Embedder
@@ -16,23 +14,44 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file that was read."""
+    """A text that was cut for an encoder."""
 
-    text: ExtractedText
+    title: str  # found in the document, else ""
     chunks: tuple[Chunk, ...]
     encoded: tuple[str, ...]  # one a chunk, within the encoder's limit
 
 
-def read(file: Path, embedder: "Embedder") -> Reading:
-    """Load a file and cut it for an encoder.
+def cut(text: ExtractedText, path: str, embedder: "Embedder") -> Reading:
+    """Cut a text for an encoder.
 
-    Raises:
-        LoadError: it cannot be read; the message is the reason.
+    A file's name says where a text lies, not what it says: no title that repeats it is encoded, so
+    that a rename moves no vector.
     """
-    text = load(file)
-    # A file's name says where a text lies, not what it says: a rename must move no vector.
-    title = found_title(str(file), text.title)
+    title = found_title(path, text.title)
     titled = replace(text, title=title)
     chunks = chunk(titled, count=embedder.count, size=embedder.max_tokens)
     encoded = tuple(encoded_text(title, part.heading, part.text) for part in chunks)
-    return Reading(text, chunks, encoded)
+    return Reading(title, chunks, encoded)
+
+
+def cut_again(stored: StoredText, embedder: "Embedder") -> Reading:
+    """Cut a stored text for another encoder than the one that it came in with."""
+    text = ExtractedText(
+        text=stored.text,
+        title=stored.title,
+        media_type=stored.media_type,
+        pages=tuple(Page(**page) for page in stored.layout.get("pages", ())),
+        sections=tuple(
+            Section(section["start"], tuple(section["heading"]))
+            for section in stored.layout.get("sections", ())
+        ),
+    )
+    return cut(text, stored.path, embedder)
+
+
+def layout(text: ExtractedText) -> dict[str, Any]:
+    """What `cut_again` needs to know of a text beside its characters."""
+    return {
+        "pages": [asdict(page) for page in text.pages],
+        "sections": [asdict(section) for section in text.sections],
+    }

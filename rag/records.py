@@ -42,6 +42,21 @@ class ExtractedText:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """Which documents a question stays within: those that meet every condition that is given."""
+
+    documents: tuple[str | int, ...] = ()  # ids, paths or file names
+    paths: tuple[str, ...] = ()  # glob patterns, one of which the path or its end matches
+    media_types: tuple[str, ...] = ()  # one of these; text/* is any kind of text
+    tags: tuple[str, ...] = ()  # all of these
+    since: str | None = None  # ISO 8601 date or time of the file
+    until: str | None = None
+
+
+EVERYWHERE = Within()
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A retrieved chunk with the parts of its score."""
 
@@ -50,6 +65,7 @@ class Hit:
     dense: float | None  # cosine
     lexical: float | None  # BM25
     chunk: StoredChunk
+    terms: tuple[str, ...] = ()  # words of the query, as it writes them, that the chunk has too
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +74,8 @@ class SearchResult:
     hits: tuple[Hit, ...]
     words: WordFrequencies  # of the query's content words, in the whole collection
     timings_ms: dict[str, float] = field(default_factory=dict)
+    weight: float | None = None  # of the dense side in the fused scores; None where one side asked
+    pending: int = 0  # chunks of the collection that are found by their words only, so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +119,18 @@ class LibraryStatus:
     """What an operator asks first."""
 
     home: str
+    database: str  # its file or its address, without a password
     collection: str
-    encoder: str
-    fingerprint: str | None  # of the model that made the vectors; None before the first document
+    encoder: str  # that made the vectors, or is going to
+    fingerprint: str | None  # of it; None before the first document
     documents: dict[str, int]  # by status
     chunks: int
     vectors: int
+    pending: int  # chunks that wait for their vectors
+    former: int  # chunks of another model: on the way in, or not cleared away yet
     size_bytes: int  # of the files that were added
+    fusion_weight: float = 0.5
+    wanted_encoder: str | None = None  # what the settings name
 
 
 @dataclass(frozen=True, slots=True)

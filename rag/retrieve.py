@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from index import Candidates, Collection
 from index.analysis import content_words
 from rag.records import Hit, Mode, SearchResult
+from rag.repeats import Gist, gist_of, repeats
 
 if TYPE_CHECKING:
     from encoder import Embedder
@@ -37,6 +38,9 @@ def retrieve(
         mode: both sides, or one of them
         weight: of the dense side in the fused score; the lexical side has the rest
         documents: ids to stay within; None is all of them
+
+    Raises:
+        ModelMismatch: the collection has moved to another model.
     """
     began = time.perf_counter()
     nothing = Candidates(np.empty(0, np.int64), np.empty(0, np.float32))
@@ -47,7 +51,9 @@ def retrieve(
     elif mode != "lexical":
         vector = embedder.embed_queries([query])[0]
         timings["encode"] = _ms(began)
-        dense = collection.dense(vector, CANDIDATES, documents=documents)
+        dense = collection.dense(
+            vector, CANDIDATES, documents=documents, fingerprint=embedder.fingerprint
+        )
     if mode != "dense":
         lexical = collection.lexical(query, CANDIDATES, documents=documents)
     match mode:
@@ -60,7 +66,14 @@ def retrieve(
     hits = _hits(collection, ids, scores, dense, lexical, k)
     words = collection.frequencies(content_words(query))
     timings["total"] = _ms(began)
-    return SearchResult(query, hits, words, timings)
+    return SearchResult(
+        query,
+        hits,
+        words,
+        timings,
+        weight=weight if mode == "hybrid" else None,
+        pending=collection.pending() if embedder is not None else 0,
+    )
 
 
 def fuse(
@@ -102,18 +115,18 @@ def _hits(
     lexical: Candidates,
     k: int,
 ) -> tuple[Hit, ...]:
-    """The best k live chunks, the same text never twice."""
+    """The best k live chunks, without those that repeat a better one."""
     cosines = dict(zip(dense.ids.tolist(), dense.scores.tolist(), strict=True))
     bm25 = dict(zip(lexical.ids.tolist(), lexical.scores.tolist(), strict=True))
     fused = dict(zip(ids.tolist(), scores.tolist(), strict=True))
     hits: list[Hit] = []
-    seen: set[str] = set()
+    seen: list[Gist] = []
     for start in range(0, len(ids), 2 * k):
         for chunk in collection.chunks(ids[start : start + 2 * k].tolist()):
-            text = " ".join(chunk.text.split())
-            if text in seen:
+            gist = gist_of(chunk.text)
+            if any(repeats(gist, better) for better in seen):
                 continue
-            seen.add(text)
+            seen.append(gist)
             rank, parts = len(hits) + 1, (cosines.get(chunk.id), bm25.get(chunk.id))
             hits.append(Hit(rank, fused[chunk.id], *parts, chunk))
             if len(hits) == k:

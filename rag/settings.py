@@ -15,6 +15,7 @@ from pydantic_settings import (
 )
 
 from rag.errors import UsageError
+from rag.models import DEFAULT_ENCODER, DEFAULT_GENERATOR
 
 PREFIX = "ATTEST_"
 FILE = "attest.toml"
@@ -34,10 +35,12 @@ class Settings(BaseSettings):
 
     home: Path = Field(default_factory=default_home)  # database, indexes and uploads
     models_dir: Path = Field(default_factory=lambda: default_home() / "models")  # for every home
+    database_url: str | None = None  # of another database than <home>/attest.db, for many users
     collection: str = Field(default="default", min_length=1)
-    encoder: str = "minilm"  # a name of the manifest, or a folder
-    generator: str = "smollm2"  # a name of the manifest, a folder, or a .gguf file
+    encoder: str = DEFAULT_ENCODER  # a name of the manifest, or a folder
+    generator: str = DEFAULT_GENERATOR  # a name of the manifest, a folder, or a .gguf file
     threads: int | None = Field(default=None, ge=1)  # cores to use; None: all of this process
+    ocr: bool = False  # read scanned pages by tesseract, if it is installed
     host: str = "127.0.0.1"
     port: int = Field(default=7860, ge=0, le=65535)
     language: Literal["auto", "en", "ko"] = "auto"  # of the page; auto follows the browser

@@ -3,11 +3,17 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from index.records import StoredDocument
 from rag.ingest import Outcome
 from rag.records import Answer, Citation, Hit, LibraryStatus, Report, SearchResult
+
+if TYPE_CHECKING:
+    from index.verify import Verification
+
+    from rag.reembed import Moved
+    from rag.upkeep import Archived
 
 Json = dict[str, Any]
 
@@ -24,8 +30,11 @@ def document_full(row: StoredDocument) -> Json:
         "status": row.status,
         "reason": row.reason,
         "chunks": row.chunks,
+        "pending": row.pending,
         "size": row.size,
         "added": row.added,
+        "modified": row.modified,
+        "tags": list(row.tags),
         "warnings": list(row.warnings),
     }
 
@@ -47,6 +56,7 @@ def hit(found: Hit) -> Json:
         "end": part.end,
         "page": part.page,
         "heading": list(part.heading),
+        "terms": list(found.terms),
         "document": document_brief(part.document),
     }
 
@@ -55,6 +65,8 @@ def search(result: SearchResult) -> Json:
     return {
         "query": result.query,
         "hits": [hit(found) for found in result.hits],
+        "weight": result.weight,
+        "pending": result.pending,
         "timings_ms": result.timings_ms,
     }
 
@@ -126,3 +138,30 @@ def report(made: Report) -> Json:
 
 def status(found: LibraryStatus) -> Json:
     return asdict(found)
+
+
+def verification(found: "Verification") -> Json:
+    return {
+        "ok": not found.problems,
+        "collections": [
+            {**asdict(each), "model": each.model.name, "fingerprint": each.model.fingerprint}
+            for each in found.collections
+        ],
+        "problems": [asdict(problem) for problem in found.problems],
+    }
+
+
+def moved(step: "Moved") -> Json:
+    return {
+        "collection": step.collection,
+        "from": step.old.name,
+        "from_fingerprint": step.old.fingerprint,
+        "to": step.new.name,
+        "to_fingerprint": step.new.fingerprint,
+        "documents": step.documents,
+        "finished": step.finished,
+    }
+
+
+def archived(made: "Archived") -> Json:
+    return {**asdict(made), "collections": list(made.collections)}

@@ -1,6 +1,7 @@
 """How near two documents are: the mean of the best chunk matches, both ways."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +13,9 @@ from index import Collection, StoredDocument
 from index.records import OwnedVectors, WordFrequencies
 from rag.errors import Unreadable
 from rag.loaders import LoadError
-from rag.reading import read
-from rag.records import Hit, SearchResult
+from rag.reading import cut
+from rag.records import ExtractedText, Hit, SearchResult
+from rag.sources import stored_path
 
 if TYPE_CHECKING:
     from encoder import Embedder
@@ -30,7 +32,12 @@ class Match:
 
 
 def similar_documents(
-    asked: StoredDocument | Path, collection: Collection, embedder: "Embedder", k: int
+    asked: StoredDocument | Path,
+    collection: Collection,
+    embedder: "Embedder",
+    k: int,
+    *,
+    load: Callable[[Path], ExtractedText],
 ) -> SearchResult:
     """The k documents nearest to one of the library, or to a file that is only read.
 
@@ -40,7 +47,7 @@ def similar_documents(
     began = time.perf_counter()
     library = collection.vectors()
     if isinstance(asked, Path):
-        name, rows = str(asked), _encoded(asked, embedder)
+        name, rows = str(asked), _encoded(asked, embedder, load)
     else:
         name, rows = asked.path, library.rows[library.documents == asked.id]
         library = _without(library, asked.id)
@@ -54,11 +61,14 @@ def similar_documents(
     return SearchResult(name, hits, WordFrequencies(0, {}), {"total": took})
 
 
-def _encoded(file: Path, embedder: "Embedder") -> NDArray[np.float32]:
+def _encoded(
+    file: Path, embedder: "Embedder", load: Callable[[Path], ExtractedText]
+) -> NDArray[np.float32]:
     try:
-        return embedder.embed_documents(read(file, embedder).encoded)
+        text = load(file)
     except LoadError as error:
         raise Unreadable(f"{file}: {error}") from error
+    return embedder.embed_documents(cut(text, stored_path(file), embedder).encoded)
 
 
 def _without(library: OwnedVectors, document_id: int) -> OwnedVectors:

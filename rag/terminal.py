@@ -3,12 +3,19 @@
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from index.analysis import is_korean
 from index.records import StoredDocument
 from rag.ingest import Outcome
 from rag.models import ListedModel, ModelInfo
 from rag.records import Answer, LibraryStatus, Report, SearchResult
+
+if TYPE_CHECKING:
+    from index.verify import Verification
+
+    from rag.reembed import Moved
+    from rag.upkeep import Archived
 
 _WIDTH = 96
 
@@ -55,11 +62,29 @@ def search(result: SearchResult) -> str:
     return "\n\n".join(blocks)
 
 
+def explained(result: SearchResult) -> str:
+    """As `search`, with how each hit came by its score."""
+    weight = "" if result.weight is None else f"meaning counts {result.weight:.0%}, words the rest"
+    blocks = [search(result), weight]
+    for hit in result.hits:
+        fused = "" if result.weight is None else f"fused {hit.score:.4f}, "
+        dense = "not among the nearest" if hit.dense is None else f"{hit.dense:.4f}"
+        lexical = "no word in common" if hit.lexical is None else f"{hit.lexical:.3f}"
+        terms = ", ".join(hit.terms) or "none"
+        blocks.append(
+            f"{hit.rank}. {fused}meaning (cosine) {dense}, words (BM25) {lexical}\n"
+            f"   words of the question in it: {terms}"
+        )
+    return "\n\n".join(block for block in blocks if block)
+
+
 def outcomes(done: Sequence[Outcome]) -> str:
-    lines = [outcome(one) for one in done]
+    return "\n".join([*map(outcome, done), summary(done)])
+
+
+def summary(done: Sequence[Outcome]) -> str:
     counts = Counter(one.status for one in done)
-    lines.append(", ".join(f"{n} {status}" for status, n in counts.items()) or "no files found")
-    return "\n".join(lines)
+    return ", ".join(f"{n} {status}" for status, n in counts.items()) or "no files found"
 
 
 def outcome(one: Outcome) -> str:
@@ -74,8 +99,10 @@ def documents(rows: Sequence[StoredDocument]) -> str:
     lines = [f"{'id':>5}  {'status':<12}{'chunks':>6}  title — path"]
     for row in rows:
         lines.append(f"{row.id:>5}  {row.status:<12}{row.chunks:>6}  {row.title} — {row.path}")
-        if row.reason:
-            lines.append(f"{'':27}{row.reason}")
+        notes = [row.reason] if row.reason else []
+        notes += [f"{row.pending} chunks wait for their vectors"] if row.pending else []
+        notes += [f"tags: {', '.join(row.tags)}"] if row.tags else []
+        lines += [f"{'':27}{note}" for note in notes]
     return "\n".join(lines)
 
 
@@ -92,16 +119,60 @@ def report(made: Report) -> str:
 
 def status(found: LibraryStatus) -> str:
     by_status = ", ".join(f"{n} {name}" for name, n in found.documents.items()) or "none"
-    return "\n".join(
-        [
-            f"home         {found.home}",
-            f"collection   {found.collection}",
-            f"encoder      {found.encoder} {found.fingerprint or '(no vectors yet)'}",
-            f"documents    {by_status}",
-            f"chunks       {found.chunks}",
-            f"vectors      {found.vectors}",
-            f"size         {_bytes(found.size_bytes)}",
-        ]
+    waiting = f", {found.pending} waiting (found by their words until then)"
+    lines = [
+        f"home         {found.home}",
+        f"database     {found.database}",
+        f"collection   {found.collection}",
+        f"encoder      {found.encoder} {found.fingerprint or '(no vectors yet)'}",
+        f"documents    {by_status}",
+        f"chunks       {found.chunks}",
+        f"vectors      {found.vectors}{waiting if found.pending else ''}",
+        f"size         {_bytes(found.size_bytes)}",
+        f"weight       {found.fusion_weight:g} (of meaning beside words)",
+    ]
+    if found.former:
+        lines.append(
+            f"moving       {found.former} chunks of another model: a move is under way, or was "
+            "left; `attest reembed MODEL` goes on with it, `attest rebuild` clears them away"
+        )
+    if found.wanted_encoder not in (None, found.encoder):
+        lines.append(
+            f"note         the settings name {found.wanted_encoder}: "
+            f"`attest reembed {found.wanted_encoder}` moves the library to it"
+        )
+    return "\n".join(lines)
+
+
+def verification(found: "Verification") -> str:
+    lines = []
+    for each in found.collections:
+        documents = sum(each.documents.values())
+        lines.append(
+            f"{each.name}: {documents} documents, {each.chunks} chunks = {each.vectors} vectors"
+            f"{f' + {each.pending} waiting' if each.pending else ''}; "
+            f"indexes hold {each.dense} vectors, {each.lexical} texts"
+            f"{f'; {each.former} chunks of another model' if each.former else ''}"
+        )
+    for problem in found.problems:
+        where = f"{problem.collection}: " if problem.collection else ""
+        lines.append(f"PROBLEM  {where}{problem.kind} ({problem.count}): {problem.detail}")
+    if found.problems:
+        lines.append(f"{len(found.problems)} problems: `attest rebuild` repairs what can be")
+    else:
+        lines.append("everything agrees")
+    return "\n".join(lines)
+
+
+def moved(step: "Moved") -> str:
+    return f"{step.collection} answers by {step.new.name} now: {step.documents} documents"
+
+
+def archived(made: "Archived") -> str:
+    names = ", ".join(made.collections) or "none"
+    return (
+        f"{made.file}: collections {names}; {made.documents} documents, {made.chunks} chunks, "
+        f"{_bytes(made.size_bytes)}"
     )
 
 
@@ -110,9 +181,9 @@ def models(found: Sequence[ListedModel]) -> str:
     for model in found:
         state = "here" if model.pulled else "not pulled"
         default = ", default" if model.default else ""
-        languages = ", ".join(model.languages)
+        languages = _languages(model.languages)
         lines.append(
-            f"{model.name:<12}{model.kind:<11}{languages:<8}{_bytes(model.bytes):>8}  "
+            f"{model.name:<12}{model.kind:<11}{languages:<14}{_bytes(model.bytes):>8}  "
             f"{model.licence:<12}{state}{default}"
         )
         lines.append(f"{'':12}{model.description}")
@@ -126,12 +197,16 @@ def model(info: ModelInfo) -> str:
             f"kind         {info.kind}",
             f"path         {info.path}",
             f"fingerprint  {info.fingerprint}",
-            f"languages    {', '.join(info.languages) or 'unknown'}",
+            f"languages    {_languages(info.languages) or 'unknown'}",
             f"licence      {info.licence or 'unknown'}",
             f"parameters   {info.parameters:,}",
             f"size         {_bytes(info.bytes)}",
         ]
     )
+
+
+def _languages(codes: Sequence[str]) -> str:
+    return ", ".join(codes) if len(codes) <= 4 else f"{len(codes)} languages"
 
 
 def _page(page: int | None) -> str:

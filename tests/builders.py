@@ -1,6 +1,7 @@
 """Tiny real objects: tokenizers with vocabularies that fit on a line, encoders of two layers."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
 import torch
@@ -9,7 +10,7 @@ from tokenizers import Tokenizer as Backend
 from torch import Tensor, nn
 
 from encoder import EmbeddingConfig, Encoder, EncoderConfig
-from encoder.checkpoint import EncoderCheckpoint
+from encoder.checkpoint import EncoderCheckpoint, save
 from transformer import Tokenizer
 from transformer.runtime import seeded
 
@@ -77,3 +78,23 @@ def randomised(module: M, rng: torch.Generator) -> M:
 def normal(*shape: int, seed: int = 0) -> Tensor:
     """Standard normal numbers, the same ones for the same shape and seed."""
     return torch.randn(shape, generator=seeded(seed))
+
+
+def spelling_encoder(
+    folder: Path, *, seed: int = 0, d_model: int = 16, max_tokens: int = 256, prefix: str = ""
+) -> Path:
+    """The folder of an encoder that spells: each character is a token, so any text can be read."""
+    letters = [chr(c) for c in range(33, 127)]
+    tokens = [*letters, *(f"##{letter}" for letter in letters)]
+    config = EncoderConfig(
+        vocab_size=len(tokens) + len(BERT_SPECIALS),
+        d_model=d_model,
+        n_layers=1,
+        n_heads=2,
+        d_ff=24,
+        max_tokens=max_tokens,
+    )
+    model = randomised(Encoder(config), seeded(seed)).eval()
+    embedding = EmbeddingConfig(max_tokens=max_tokens, document_prefix=prefix)
+    save(EncoderCheckpoint(model, Tokenizer(wordpiece(tokens)), embedding, ""), folder)
+    return folder

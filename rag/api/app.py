@@ -3,9 +3,16 @@
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
 
 from index import StorageError
-from index.errors import AmbiguousDocument, StorageBusy, UnknownCollection, UnknownDocument
+from index.errors import (
+    AmbiguousDocument,
+    BadFilter,
+    StorageBusy,
+    UnknownCollection,
+    UnknownDocument,
+)
 from rag.api import chat, documents, search
 from rag.assistant import Assistant
 from rag.errors import AttestError
@@ -21,6 +28,8 @@ def create_app(assistant: Assistant) -> FastAPI:
     app.add_exception_handler(AttestError, _attest_error)
     app.add_exception_handler(StorageError, _storage_error)
     app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _unexpected)
 
     @app.get("/health")
     def health() -> dict[str, str]:
@@ -50,6 +59,8 @@ def _storage_error(_request: Request, error: Exception) -> JSONResponse:
             status = 409
         case StorageBusy():
             status = 503
+        case BadFilter():
+            status = 422
         case _:
             status = 500
     return error_response(status, str(error), "invalid_request_error")
@@ -59,5 +70,23 @@ def _invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body")
-    status = 400 if request.url.path.startswith("/v1/") else 422
-    return error_response(status, f"{where}: {first['msg']}", "invalid_request_error")
+    message, status = f"{where}: {first['msg']}", 422
+    if request.url.path.startswith("/v1/"):
+        status = 400
+    elif where.startswith("files"):  # a part without a name is no file to the form's reader
+        message, status = "files: send at least one file, each under a name of its own", 400
+    return error_response(status, message, "invalid_request_error")
+
+
+def _http_error(_request: Request, error: Exception) -> JSONResponse:
+    """No such route or method, or a body that cannot be taken apart."""
+    assert isinstance(error, HTTPException)
+    response = error_response(error.status_code, str(error.detail), "invalid_request_error")
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _unexpected(_request: Request, _error: Exception) -> JSONResponse:
+    """A fault of the product's own; the server's log has the traceback."""
+    message = "the server failed on this request: its log says why"
+    return error_response(500, message, "server_error")

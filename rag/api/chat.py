@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from rag import shapes
 from rag.api.documents import Attest
 from rag.errors import UsageError
-from rag.records import Answer, AnswerMode
+from rag.records import Answer, AnswerMode, Within
 
 if TYPE_CHECKING:
     from generator import Sampling
@@ -86,7 +86,7 @@ def complete(attest: Attest, request: ChatRequest) -> Response:
     pieces = attest.stream(
         request.question,
         mode=request.mode,
-        documents=request.documents,
+        within=Within(documents=tuple(request.documents)),
         collection=request.collection,
         sampling=request.sampling,
         seed=request.seed,

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rag import shapes
 from rag.api.documents import Attest
-from rag.records import Mode
+from rag.records import Mode, Within
 
 router = APIRouter(prefix="/api", tags=["search"])
 
@@ -15,7 +15,22 @@ router = APIRouter(prefix="/api", tags=["search"])
 class Filters(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    documents: list[int | str] = []  # ids, paths or file names to stay within
+    documents: list[int | str] = []  # ids, paths or file names
+    paths: list[str] = []  # glob patterns, one of which the path or its end matches
+    media_types: list[str] = []  # one of these; text/* is any kind of text
+    tags: list[str] = []  # all of these
+    since: str | None = None  # ISO 8601 date or time of the file
+    until: str | None = None
+
+    def within(self) -> Within:
+        return Within(
+            documents=tuple(self.documents),
+            paths=tuple(self.paths),
+            media_types=tuple(self.media_types),
+            tags=tuple(self.tags),
+            since=self.since,
+            until=self.until,
+        )
 
 
 class SearchRequest(BaseModel):
@@ -26,6 +41,7 @@ class SearchRequest(BaseModel):
     mode: Mode = "hybrid"
     collection: str | None = None
     filters: Filters = Filters()
+    explain: bool = False  # say of each hit which words of the query it has
 
 
 @router.post("/search")
@@ -35,7 +51,8 @@ def search(attest: Attest, request: SearchRequest) -> dict[str, Any]:
         request.query,
         k=request.k,
         mode=request.mode,
-        documents=request.filters.documents,
+        within=request.filters.within(),
+        explain=request.explain,
         collection=request.collection,
     )
     return shapes.search(found)

@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from encoder import EmbeddingConfig, EncoderConfig
-from encoder.checkpoint import EncoderCheckpoint, save
 from rag import Assistant, Settings
-from tests.builders import randomised, wordpiece
-from transformer import Tokenizer
-from transformer.runtime import seeded
+from tests.builders import spelling_encoder
 
-LETTERS = [chr(c) for c in range(33, 127)]
 DOCUMENTS = {
     "warranty.md": (
         "# Warranty\n\nThe warranty of the lamp lasts 24 months from delivery.\n\n"
@@ -27,19 +22,7 @@ DOCUMENTS = {
 @pytest.fixture(scope="session")
 def encoder_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An encoder that spells: each character is a token, so that any text can be encoded."""
-    from encoder.model import Encoder
-
-    tokens = [*LETTERS, *(f"##{letter}" for letter in LETTERS)]
-    config = EncoderConfig(
-        vocab_size=len(tokens) + 5, d_model=16, n_layers=1, n_heads=2, d_ff=24, max_tokens=256
-    )
-    model = randomised(Encoder(config), seeded(0)).eval()
-    folder = tmp_path_factory.mktemp("models") / "tiny-encoder"
-    loaded = EncoderCheckpoint(
-        model, Tokenizer(wordpiece(tokens)), EmbeddingConfig(max_tokens=256), ""
-    )
-    save(loaded, folder)
-    return folder
+    return spelling_encoder(tmp_path_factory.mktemp("models") / "tiny-encoder")
 
 
 @pytest.fixture(scope="session")

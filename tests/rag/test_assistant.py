@@ -8,6 +8,7 @@ import pytest
 from index.errors import UnknownCollection, UnknownDocument
 from rag import Answer, Assistant
 from rag.errors import NotFound, TooLong, UsageError
+from rag.records import Within
 
 
 def name_of(path: str) -> str:
@@ -98,9 +99,9 @@ def test_korean_questions_meet_words_with_other_particles(library: Assistant) ->
 
 def test_search_stays_within_the_documents_named(library: Assistant) -> None:
     for mode in ("hybrid", "dense", "lexical"):
-        found = library.search("months", mode=mode, documents=["hours.txt"])
+        found = library.search("months", mode=mode, within=Within(documents=("hours.txt",)))
         assert {name_of(hit.chunk.document.path) for hit in found.hits} <= {"hours.txt"}
-    assert library.search("workshop", documents=["hours.txt"]).hits
+    assert library.search("workshop", within=Within(documents=("hours.txt",))).hits
 
 
 @pytest.mark.parametrize("blank", ["", "   ", "\u3000\n"])
@@ -132,7 +133,7 @@ def test_an_unknown_collection_or_document_is_named(library: Assistant) -> None:
     with pytest.raises(UnknownCollection, match="elsewhere"):
         library.search("lamp", collection="elsewhere")
     with pytest.raises(UnknownDocument, match="ghost"):
-        library.search("lamp", documents=["ghost.txt"])
+        library.search("lamp", within=Within(documents=("ghost.txt",)))
 
 
 def test_an_answer_quotes_with_citations_that_stand_verbatim(library: Assistant) -> None:
@@ -213,7 +214,7 @@ def test_similar_documents_leave_out_the_one_asked_about(
 
 
 def test_an_upload_is_kept_in_the_home_and_goes_with_its_document(attest: Assistant) -> None:
-    done = attest.upload("../../note.txt", b"The gate is green.")
+    (done,) = attest.upload("../../note.txt", b"The gate is green.")
 
     file = Path(done.path)
     assert file.is_relative_to(attest.settings.home)

@@ -2,6 +2,7 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import strategies as st
 
 from index.records import Chunk
 from rag.chunking import chunk, encoded_text
+from rag.loaders.errors import LoadError
 from rag.loaders.markdown import read_markdown
 from rag.loaders.table import read_csv
+from rag.loaders.text import read_text
 from rag.records import ExtractedText, Page, Section
 
 Count = Callable[[str], int]
@@ -126,16 +129,57 @@ def documents(draw: st.DrawFn) -> ExtractedText:
     )
 
 
-@settings(deadline=None, derandomize=True, max_examples=150)
-@given(
+CUTS = given(
     document=documents(),
     count=st.sampled_from([len, words, octets]),
     size=st.integers(8, 150),
     share=st.sampled_from([0.0, 0.0, 0.4, 0.99]),
 )
+TEXTS = given(text=st.text(max_size=400), size=st.integers(16, 120))
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@CUTS
 def test_chunks_are_slices_that_fit_and_cover_the_text(
     document: ExtractedText, count: Count, size: int, share: float
 ) -> None:
+    _cut_and_check(document, count, size, share)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=2000)
+@CUTS
+def test_very_many_documents_are_cut_right(
+    document: ExtractedText, count: Count, size: int, share: float
+) -> None:
+    _cut_and_check(document, count, size, share)
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@TEXTS
+def test_any_text_of_a_file_is_covered(text: str, size: int) -> None:
+    _read_and_check(text, size)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=2000)
+@TEXTS
+def test_very_many_texts_of_files_are_covered(text: str, size: int) -> None:
+    _read_and_check(text, size)
+
+
+def _read_and_check(text: str, size: int) -> None:
+    """A text file of any characters, as it is stored: no character that can be seen is lost."""
+    data = text.encode("utf-8", "replace")
+    try:
+        document = read_text(data, "stem")
+    except LoadError:  # bytes that are no text by any reading
+        return
+    assert unicodedata.is_normalized("NFC", document.text)
+    _cut_and_check(replace(document, title=""), octets, size, share=0)
+
+
+def _cut_and_check(document: ExtractedText, count: Count, size: int, share: float) -> None:
     try:
         chunks = chunk(document, count=count, size=size, overlap=int(share * size))
     except ValueError as error:
@@ -237,6 +281,29 @@ def test_rows_of_a_table_stay_whole() -> None:
 
     assert len(chunks) > 5
     assert "\n".join(each.text for each in chunks) == document.text
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "\n".join(f"area: isle {i} | fee: {i}00 won" for i in range(9)) + "\n",
+        "```\nmake wash\n\nmake dry\n\nmake fold\n\nmake pack\n\nmake send\n\nmake rest\n```\n",
+        "\n".join(f"| isle {i} | {i}00 won |" for i in range(9)) + "\n",
+    ],
+)
+def test_tables_and_code_stay_whole_where_they_fit(block: str) -> None:
+    prose = "The isle is small and far away. " * 4
+    document = _plain(f"{prose}\n\n{block}\n{prose}")
+    chunks = chunk(document, count=words, size=words(block) + 20)
+    _check(document, chunks, words, words(block) + 20)
+    assert any(block.strip() in each.text for each in chunks)
+
+
+def test_a_table_larger_than_a_chunk_is_cut_between_rows() -> None:
+    rows = [f"area: isle {i} | fee: {i}00 won" for i in range(60)]
+    chunks = chunk(_plain("\n".join(rows)), count=words, size=80)
+    assert len(chunks) > 5
+    assert [row for each in chunks for row in each.text.split("\n")] == rows
 
 
 def test_no_tail_is_left_that_says_nothing() -> None:

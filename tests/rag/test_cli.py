@@ -57,7 +57,7 @@ def test_search_prints_the_agreed_shape(filled: Run) -> None:
 
     body = json.loads(ran.out)
     assert ran.code == 0
-    assert set(body) == {"query", "hits", "timings_ms"}
+    assert set(body) == {"query", "hits", "timings_ms", "weight", "pending"}
     assert len(body["hits"]) == 2
     assert set(body["hits"][0]) == {
         "rank",
@@ -70,6 +70,7 @@ def test_search_prints_the_agreed_shape(filled: Run) -> None:
         "end",
         "page",
         "heading",
+        "terms",
         "document",
     }
     assert set(body["hits"][0]["document"]) == {"id", "path", "title", "media_type"}

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from rag.errors import UsageError
-from rag.uploads import discard, keep, safe_name
+from rag.uploads import all_kept, discard, keep, kept, safe_name
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,17 @@ def test_names_are_kept_as_people_write_them() -> None:
     assert safe_name("점심메뉴 (수요일).txt") == "점심메뉴 (수요일).txt"
 
 
-def test_discard_deletes_uploads_and_nothing_else(tmp_path: Path) -> None:
+def test_only_uploads_are_kept_files(tmp_path: Path) -> None:
     own = tmp_path / "own.txt"
     own.write_text("mine", encoding="utf-8")
-    file = keep(tmp_path / "home", "a.txt", b"text")
+    home = tmp_path / "home"
+    file = keep(home, "a.zip", b"text")
 
-    discard(tmp_path / "home", str(own))
-    discard(tmp_path / "home", str(file))
-
+    assert kept(home, str(own)) is None
+    assert kept(home, str(file)) == kept(home, f"{file}/inner/b.txt") == file
+    assert all_kept(home) == [file]
+    discard(file)
     assert own.exists()
-    assert not file.exists()
     assert not file.parent.exists()
+    assert all_kept(home) == []
+    assert kept(home, str(file)) is None

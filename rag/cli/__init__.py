@@ -1,0 +1,85 @@
+"""The command line: stdout is data, stderr is progress. Exit 0 ok, 1 error, 2 usage, 3 partly."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from rag.cli import asking, library, models, upkeep
+from rag.cli.options import STOPPED, Collection, Home, settings
+from rag.errors import AttestError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Answers questions from your own documents, offline, and shows the evidence.",
+)
+_models = typer.Typer(
+    invoke_without_command=True, rich_markup_mode=None, help="List, pull and show models."
+)
+_models.callback()(models.models_default)
+_models.command("list")(models.list_models)
+_models.command()(models.pull)
+_models.command("show")(models.show_model)
+app.command()(library.add)
+app.command()(library.sync)
+app.command("list")(library.list_documents)
+app.command()(library.remove)
+app.command()(library.tag)
+app.command()(asking.search)
+app.command()(asking.similar)
+app.command()(asking.ask)
+app.command()(asking.chat)
+app.command()(asking.report)
+app.command()(library.status)
+app.command()(library.weight)
+app.command()(upkeep.verify)
+app.command()(upkeep.rebuild)
+app.command()(upkeep.reembed)
+app.command()(upkeep.export)
+app.command("import")(upkeep.import_)
+app.command()(upkeep.reset)
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
+    collection: Collection = None,
+    home: Home = None,
+) -> None:
+    """Open the page and the API."""
+    given = settings(home=home, collection=collection, host=host, port=port)
+    # The page imports this package, never the other way round: it takes over the process.
+    values = given.model_dump(mode="json", exclude_none=True)
+    environment = os.environ | {f"ATTEST_{key.upper()}": str(v) for key, v in values.items()}
+    command = [sys.executable, "-P", "-m", "ui"]
+    if os.name == "nt":  # exec on Windows returns to the shell at once
+        import subprocess
+
+        raise typer.Exit(subprocess.run(command, env=environment, check=False).returncode)  # noqa: S603
+    os.execve(command[0], command, environment)  # noqa: S606
+
+
+app.add_typer(_models, name="models")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; whatever a user can cause ends in one line and an exit code."""
+    from index.errors import StorageError
+
+    try:
+        app(arguments)
+    except (AttestError, StorageError) as error:
+        typer.echo(f"attest: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("attest: stopped; what was reported is kept", err=True)
+        sys.exit(STOPPED)
+    except BrokenPipeError:  # the reader of stdout has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,5 @@
+"""`python -m rag.cli`, where no `attest` was installed."""
+
+from rag.cli import main
+
+main()

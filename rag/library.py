@@ -1,0 +1,380 @@
+"""The documents of a home: taking them in, keeping them right, and letting them go."""
+
+import tempfile
+import threading
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from index import Catalog, Collection, Model, StoredDocument
+from index.errors import UnknownCollection, UnknownDocument
+from index.tidy import tidy
+from rag import uploads
+from rag.errors import ModelMissing, NotFound, UsageError
+from rag.ingest import Ingest, Outcome
+from rag.loaded import LoadedModels
+from rag.records import ExtractedText, LibraryStatus
+from rag.settings import Settings
+from rag.sources import Source, files, on_disk, sources, stored_path
+
+if TYPE_CHECKING:
+    from encoder import Embedder
+    from rag.loaders.isolation import LoaderPool
+
+_LOADERS = 2  # processes that read files: one goes on while the other is held up
+
+Stop = Callable[[], bool]
+
+
+def never() -> bool:
+    return False
+
+
+class Library:
+    """What a home holds. Safe to share between threads.
+
+    Methods take the name of a collection; None is the one of the settings. Documents are named
+    by id, path or file name.
+    """
+
+    def __init__(self, settings: Settings, catalog: Catalog) -> None:
+        self.settings = settings
+        self.models = LoadedModels(settings)
+        self.catalog = catalog
+        self._collections: dict[str, Collection] = {}
+        self._loaders: LoaderPool | None = None
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, settings: Settings | None = None) -> Self:
+        """Open a home, or make it. Models load when they are first needed."""
+        settings = settings or Settings()
+        catalog = Catalog(settings.home, settings.database_url)
+        tidy(catalog)
+        return cls(settings, catalog)
+
+    def close(self) -> None:
+        if self._loaders is not None:
+            self._loaders.close()
+        self.catalog.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def add(
+        self, *paths: str | Path, collection: str | None = None, tags: Sequence[str] = ()
+    ) -> list[Outcome]:
+        """Add files and folders: each file's outcome, in order.
+
+        Raises:
+            NotFound: a path does not exist; nothing was added.
+        """
+        return list(self.ingest(self.existing(paths), collection, tags=tags))
+
+    def existing(self, paths: Iterable[str | Path]) -> list[Path]:
+        """The paths, all of which are there.
+
+        Raises:
+            NotFound: a path does not exist.
+        """
+        given = [Path(path).expanduser() for path in paths]
+        if missing := [str(path) for path in given if not path.exists()]:
+            raise NotFound(f"{', '.join(missing)}: no such file or folder")
+        return given
+
+    def count_files(self, paths: Sequence[Path]) -> int:
+        """How many files `ingest` would look at; an archive counts as one."""
+        return sum(1 for _ in files(paths, self.settings.home, ocr=self.settings.ocr))
+
+    def ingest(
+        self,
+        paths: Sequence[Path],
+        collection: str | None = None,
+        *,
+        tags: Sequence[str] = (),
+        stop: Stop = never,
+    ) -> Iterator[Outcome]:
+        """Add files and folders; each file's outcome as soon as it is stored.
+
+        What an earlier run left without vectors is completed at the end.
+
+        Args:
+            paths: files and folders
+            collection: where to
+            tags: put on every document
+            stop: asked between documents; what was done until then is kept
+        """
+        name = collection or self.settings.collection
+        run = self._run(name, tags, stop)
+        with tempfile.TemporaryDirectory(prefix="attest-") as scratch:
+            yield from run.run(self._sources(paths, Path(scratch)))
+        for _ in run.complete():
+            pass
+        if not stop():
+            self.opened(name).catch_up()
+
+    def sync(
+        self,
+        folder: str | Path,
+        collection: str | None = None,
+        *,
+        only: Sequence[Path] | None = None,
+        prune: bool = False,
+        tags: Sequence[str] = (),
+        stop: Stop = never,
+    ) -> Iterator[Outcome]:
+        """Bring the library to what a folder holds: as `ingest`, then what is gone.
+
+        Args:
+            folder: its files are added, updated or left; one that was renamed is cited by its
+                new name, and is not read again
+            collection: where to
+            only: the files that may have changed, where that is known
+            prune: remove the documents whose files are gone
+            tags: put on every document
+            stop: asked between documents
+
+        Raises:
+            NotFound: there is no such folder; nothing was removed.
+        """
+        (root,) = self.existing([folder])
+        changed = [root] if only is None else only
+        yield from self.ingest(changed, collection, tags=tags, stop=stop)
+        for key, _ in self.gone(root, collection) if prune else ():
+            if stop():
+                return
+            with suppress(UnknownDocument):  # removed by somebody else
+                yield self._removed(self.catalog.document(key))
+
+    def gone(self, folder: str | Path, collection: str | None = None) -> list[tuple[int, str]]:
+        """Ids and paths of the documents of a folder whose files are not there any more."""
+        name = collection or self.settings.collection
+        if not self.exists(name):
+            return []
+        under = self.catalog.paths_under(name, stored_path(Path(folder)))
+        return [(key, path) for key, path in under if on_disk(path) is None]
+
+    def upload(
+        self,
+        name: str,
+        content: bytes,
+        collection: str | None = None,
+        *,
+        tags: Sequence[str] = (),
+    ) -> list[Outcome]:
+        """Keep a file that was handed over rather than named, and add it.
+
+        Returns:
+            its outcome; of an archive those of its members
+        """
+        file = uploads.keep(self.settings.home, name, content)
+        outcomes = list(self.ingest([file], collection, tags=tags))
+        self._discard_upload(stored_path(file))
+        return outcomes
+
+    def complete(self, collection: str | None = None, *, stop: Stop = never) -> Iterator[int]:
+        """Make the vectors that are still missing; the number of chunks of each batch."""
+        name = collection or self.settings.collection
+        if self.exists(name) and self.catalog.waiting(name, limit=1):
+            yield from self._run(name, (), stop).complete()
+
+    def documents(self, collection: str | None = None) -> list[StoredDocument]:
+        """Every file that the collection knows, by path; none if there is no such collection."""
+        name = collection or self.settings.collection
+        if collection is None and not self.exists(name):
+            return []
+        return self.catalog.documents(name)
+
+    def find(self, document: str | int, collection: str | None = None) -> StoredDocument:
+        """One document, by id, path or file name.
+
+        Raises:
+            UnknownDocument, AmbiguousDocument: none or several have that name.
+        """
+        return self.catalog.find(collection or self.settings.collection, str(document))
+
+    def text(self, document: str | int, collection: str | None = None) -> str:
+        """The text of a document, as its chunks and citations count it."""
+        return self.catalog.text(self.find(document, collection).id)
+
+    def tag(
+        self,
+        documents: Sequence[str | int],
+        *,
+        add: Sequence[str] = (),
+        remove: Sequence[str] = (),
+        collection: str | None = None,
+    ) -> list[StoredDocument]:
+        """Put tags on documents and take others off.
+
+        Raises:
+            UnknownDocument, AmbiguousDocument: none or several have a name that was given.
+            UsageError: a tag that cannot be.
+        """
+        found = [self.find(document, collection) for document in documents]
+        added = [tag_name(name) for name in add]
+        return [
+            self.catalog.tag(row.id, added, [tag_name(name) for name in remove]) for row in found
+        ]
+
+    def remove(
+        self, documents: Sequence[str | int], collection: str | None = None
+    ) -> list[Outcome]:
+        """Remove documents with everything that was made of them; all of them exist, or none goes.
+
+        Raises:
+            UnknownDocument, AmbiguousDocument: none or several have a name that was given.
+        """
+        found = [self.find(document, collection) for document in documents]
+        outcomes = []
+        for row in found:
+            with suppress(UnknownDocument):  # named twice
+                outcomes.append(self._removed(row))
+        return outcomes
+
+    def status(self, collection: str | None = None) -> LibraryStatus:
+        """What the home holds, and which models it works with."""
+        name = collection or self.settings.collection
+        where = str(self.catalog.database)
+        if not self.exists(name):
+            return LibraryStatus(
+                str(self.settings.home), where, name, self.settings.encoder, None, {}, 0, 0, 0, 0, 0
+            )
+        counts, found = self.catalog.counts(name), self.catalog.collection(name)
+        return LibraryStatus(
+            home=str(self.settings.home),
+            database=where,
+            collection=name,
+            encoder=found.model.name,
+            fingerprint=found.model.fingerprint,
+            documents={status: n for status, n in counts.documents.items() if n},
+            chunks=counts.chunks,
+            vectors=counts.vectors,
+            pending=counts.chunks - counts.vectors,
+            former=counts.former,
+            size_bytes=counts.size,
+            fusion_weight=found.fusion_weight,
+            wanted_encoder=self.settings.encoder,
+        )
+
+    def set_fusion_weight(self, weight: float, collection: str | None = None) -> None:
+        """Set how much meaning counts beside words in a collection: 0 is words alone, 1 meaning.
+
+        Raises:
+            UsageError: it lies outside 0..1.
+            UnknownCollection: there is none of that name.
+        """
+        if not 0 <= weight <= 1:
+            raise UsageError(f"weight ({weight:g}) must lie between 0 (words) and 1 (meaning)")
+        self.catalog.set_fusion_weight(collection or self.settings.collection, weight)
+
+    def exists(self, name: str) -> bool:
+        return any(found.name == name for found in self.catalog.collections())
+
+    def opened(self, name: str) -> Collection:
+        """A collection to look into.
+
+        Raises:
+            UnknownCollection: there is none of that name.
+        """
+        with self._lock:
+            if name not in self._collections:
+                threads = self.settings.threads or 2
+                self._collections[name] = Collection.open(self.catalog, name, threads=threads)
+            return self._collections[name]
+
+    def load(self, file: Path) -> ExtractedText:
+        """Read a file, in a process of its own.
+
+        Raises:
+            LoadError: it cannot be read; the message is the reason.
+        """
+        with self._lock:
+            if self._loaders is None:
+                from rag.loaders.isolation import LoaderPool
+
+                self._loaders = LoaderPool(workers=_LOADERS)
+            loaders = self._loaders
+        return loaders.load(file, ocr=self.settings.ocr)
+
+    def encoder_name(self, collection: str) -> str:
+        """The encoder that a collection was made with; a new one takes that of the settings."""
+        try:
+            return self.catalog.collection(collection).model.name
+        except UnknownCollection:
+            return self.settings.encoder
+
+    def embedder(self, collection: str) -> "Embedder":
+        """The encoder whose vectors a collection holds.
+
+        Raises:
+            ModelMissing: it is not on this machine, or another one has its name now.
+        """
+        try:
+            model = self.catalog.collection(collection).model
+        except UnknownCollection:
+            return self.models.embedder(self.settings.encoder)
+        return self._embedder_of(collection, model)
+
+    def _embedder_of(self, collection: str, model: Model) -> "Embedder":
+        made = f"the library {collection!r} was made by {model.name} ({model.fingerprint[:12]})"
+        wanted = self.settings.encoder
+        instead = f"move it to another model with `attest reembed {wanted}`"
+        try:
+            embedder = self.models.embedder(model.name)
+        except (NotFound, ModelMissing) as error:
+            raise ModelMissing(
+                f"{made}, which is not on this machine, and the settings name {wanted}: "
+                f"{error}; or {instead}. Search by words alone goes on: --mode lexical"
+            ) from error
+        if embedder.fingerprint != model.fingerprint:
+            raise ModelMissing(
+                f"{made}, but {model.name} is now another model ({embedder.fingerprint[:12]}): "
+                f"bring the old one back, or {instead}. Search by words alone goes on: "
+                "--mode lexical"
+            )
+        return embedder
+
+    def _sources(self, paths: Sequence[Path], scratch: Path) -> Iterator[Source]:
+        return sources(paths, self.settings.home, scratch, ocr=self.settings.ocr)
+
+    def _run(self, name: str, tags: Sequence[str], stop: Stop) -> Ingest:
+        embedder = self.embedder(name)
+        model = Model(self.encoder_name(name), embedder.fingerprint, embedder.dimensions)
+        collection = Collection.open(self.catalog, name, model)
+        named = [tag_name(tag) for tag in tags]
+        return Ingest(self.catalog, collection, embedder, self.load, stop=stop, tags=named)
+
+    def _removed(self, row: StoredDocument) -> Outcome:
+        self.catalog.remove(row.id)
+        self._discard_upload(row.path)
+        return Outcome(row.path, row.id, "removed", row.chunks)
+
+    def _discard_upload(self, path: str) -> None:
+        """Deletes a kept upload that no document is read from."""
+        file = uploads.kept(self.settings.home, path)
+        if file is not None and not self.catalog.reads_from(stored_path(file)):
+            uploads.discard(file)
+
+
+def tag_name(name: str) -> str:
+    """A tag as it is stored: one line, NFC, without the # that some people write.
+
+    Raises:
+        UsageError: nothing is left of it, or it is longer than 100 characters.
+    """
+    tag = " ".join(unicodedata.normalize("NFC", name).removeprefix("#").split())
+    if not tag or len(tag) > 100:
+        raise UsageError(f"{name!r} is no tag: write 1 to 100 characters")
+    return tag
