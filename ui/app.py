@@ -1,6 +1,5 @@
 """The page as a whole: header and tabs, in the reader's language."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
@@ -9,7 +8,7 @@ from markupsafe import Markup
 
 from rag.assistant import Assistant
 from rag.records import Report
-from ui.ask import AskTab, Turns
+from ui.ask import AskTab, Scope, Turns
 from ui.library import LibraryTab
 from ui.locale import Language, Texts, choose, texts
 from ui.report import ReportTab
@@ -82,7 +81,10 @@ class Page:
         switched = self._language.input(self.show, [self._language, *visit], faces, **DIRECT)
         for event, script in ((opened, SHOWN), (switched, SWITCHED)):
             event.then(None, self._language, None, js=script, **DIRECT)
-        # Documents come and go, here and in other processes.
+        # Documents and tags come and go, here and in other processes.
+        self._tabs["search"].select(
+            self._search.refresh, self._language, self._search.form, **DIRECT
+        )
         looked = self._tabs["library"].select(
             self._library.refresh,
             [self._library.wanted, self._language],
@@ -103,7 +105,7 @@ class Page:
         language: Language,
         turns: Turns,
         coming: Turn | None,
-        scope: Sequence[int],
+        scope: Scope,
         found: Found | None,
         wanted: str | None,
         made: Report | None,
@@ -121,7 +123,7 @@ class Page:
         }
 
     def _see_ask(
-        self, language: Language, turns: Turns, coming: Turn | None, scope: Sequence[int]
+        self, language: Language, turns: Turns, coming: Turn | None, scope: Scope
     ) -> Updates:
         return self._ask.face(texts(language), turns, coming, scope)
 

@@ -1,5 +1,6 @@
 """The Ask tab: a conversation that streams, with the sources of its answers beside it."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from index.analysis import is_korean
 from index.errors import UnknownDocument
 from index.records import StoredDocument
 from rag.assistant import Assistant
-from rag.records import Answer
+from rag.records import Answer, Within
 from ui import render, turns
 from ui.errors import explained
 from ui.locale import Language, Texts, texts
@@ -20,6 +21,7 @@ from ui.turns import Turn
 _EXAMPLES = 4
 
 Turns = tuple[Turn, ...]
+Scope = Sequence[int | str]  # ids of documents, and tags with a # before them
 Updates = dict[Any, Any]
 
 
@@ -84,21 +86,23 @@ class AskTab:
         return [self._past, self._question, self.scope, self._send, self._stop, self._new,
                 self._alone]  # fmt: skip
 
-    def face(
-        self, words: Texts, turns_: Turns, coming: Turn | None, scope: Sequence[int]
-    ) -> Updates:
+    def face(self, words: Texts, turns_: Turns, coming: Turn | None, scope: Scope) -> Updates:
         """The tab in a language, over the documents that there are now."""
-        documents = _searchable(self._assistant)
-        there = [row.id for row in documents]
+        documents = self._assistant.documents()
+        choices = scopes(documents)
+        there = {value for _, value in choices}
+        past = turns.conversation(turns_, words)
+        if not turns_ and not coming:
+            past = self._greeting(documents, words)
         return {
-            self._past: turns.conversation(turns_, words) if coming else self._shown(turns_, words),
+            self._past: past,
             self._question: gr.update(
                 placeholder=words("ask.placeholder"), label=words("ask.placeholder")
             ),
             self.scope: gr.update(
                 label=words("ask.scope"),
-                choices=[(_choice(row, documents), row.id) for row in documents],
-                value=[key for key in scope if key in there],
+                choices=choices,
+                value=[chosen for chosen in scope if chosen in there],
             ),
             self._send: gr.update(value=words("ask.button")),
             self._stop: gr.update(value=words("ask.stop")),
@@ -107,7 +111,7 @@ class AskTab:
         }
 
     def ask(
-        self, question: str, scope: Sequence[int], turns_: Turns, language: Language
+        self, question: str, scope: Scope, turns_: Turns, language: Language
     ) -> Iterator[Updates]:
         """Stream one answer into the page."""
         if not question.strip():
@@ -141,14 +145,16 @@ class AskTab:
     def clear(self, language: Language) -> Updates:
         return self._settled((), texts(language))
 
-    def _answering(self, question: str, scope: Sequence[int], words: Texts) -> Iterator[Turn]:
+    def _answering(self, question: str, scope: Scope, words: Texts) -> Iterator[Turn]:
         """The turn as it grows, and last as it stays."""
         pieces: tuple[str, ...] = ()
         turn = Turn(question)
         try:
-            for piece in self._assistant.stream(question, documents=scope):
+            within = chosen_by(scope, self._assistant.documents() if scope else ())
+            for piece in self._assistant.stream(question, within=within):
                 if isinstance(piece, Answer):
-                    turn = Turn(question, piece, self._surroundings(piece))
+                    pending = self._assistant.status().pending
+                    turn = Turn(question, piece, self._surroundings(piece), pending=pending)
                 elif piece:
                     pieces = (*pieces, piece)
                     turn = Turn(question, pieces=pieces)
@@ -181,11 +187,14 @@ class AskTab:
     def _shown(self, turns_: Turns, words: Texts) -> Markup:
         if turns_:
             return turns.conversation(turns_, words)
-        return greeting(_searchable(self._assistant), words)
+        return self._greeting(self._assistant.documents(), words)
+
+    def _greeting(self, documents: Sequence[StoredDocument], words: Texts) -> Markup:
+        return greeting([row for row in documents if row.status == "indexed"], words)
 
 
 def greeting(documents: Sequence[StoredDocument], words: Texts) -> Markup:
-    """The page before the first question: what can be asked of this library."""
+    """The page before the first question: what can be asked of these documents."""
     if not documents:
         button = Markup('<button type="button" class="a-primary" data-tab="library">{}</button>')
         return render.notice(
@@ -194,6 +203,7 @@ def greeting(documents: Sequence[StoredDocument], words: Texts) -> Markup:
             more=button.format(words("ask.empty.button")),
         )
     head = render.headline(words("ask.title"), words.count("ask.lead", len(documents)))
+    head += render.pending(sum(row.pending for row in documents), words)
     cards = render.joined(
         Markup('<li><button type="button" data-send="{0}">{0}</button></li>').format(question)
         for question in examples(documents, words)
@@ -213,14 +223,28 @@ def examples(documents: Sequence[StoredDocument], words: Texts) -> list[str]:
     return [words("ask.example", title=title) for title in spread]
 
 
-def _searchable(assistant: Assistant) -> list[StoredDocument]:
-    return [row for row in assistant.documents() if row.status == "indexed"]
+def scopes(documents: Sequence[StoredDocument]) -> list[tuple[str, int | str]]:
+    """What a question can stay within, as it is shown and as it is chosen: tags, documents."""
+    tags = sorted({tag for row in documents for tag in row.tags}, key=render.folded)
+    rows = [row for row in documents if row.status == "indexed"]
+    alike = Counter(row.title for row in rows)
+    return [(f"#{tag}", f"#{tag}") for tag in tags] + [
+        (row.title if alike[row.title] == 1 else f"{row.title} ({render.file_name(row.path)})",
+         row.id)
+        for row in rows
+    ]  # fmt: skip
 
 
-def _choice(row: StoredDocument, documents: Sequence[StoredDocument]) -> str:
-    """A document's title, with its file name where others have the same title."""
-    alike = sum(other.title == row.title for other in documents)
-    return row.title if alike == 1 else f"{row.title} ({render.file_name(row.path)})"
+def chosen_by(scope: Scope, documents: Sequence[StoredDocument]) -> Within:
+    """The documents that were chosen, each by itself or by one of its tags."""
+    ids = [chosen for chosen in scope if isinstance(chosen, int)]
+    tags = {chosen.removeprefix("#") for chosen in scope if isinstance(chosen, str)}
+    if len(tags) == 1 and not ids:
+        return Within(tags=tuple(tags))
+    held = [row for row in documents if row.status in ("indexed", "duplicate")]
+    ids += [row.id for row in held if not tags.isdisjoint(row.tags)]
+    # Of tags that nothing has any more, no document is left: that is not the whole library.
+    return Within(documents=tuple(dict.fromkeys(ids)), tags=() if ids else tuple(tags))
 
 
 def _example(event: gr.EventData) -> str:

@@ -6,7 +6,9 @@ markup of any kind.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import PurePath
@@ -17,6 +19,7 @@ from index.analysis import content_words, tokens
 from index.records import StoredDocument
 from rag.sentences import soft_breaks
 from ui.locale import Texts
+from ui.markdown import Mark, shown
 
 Span = tuple[int, int]
 
@@ -40,13 +43,19 @@ def _unwrapped(lines: list[str]) -> str:
     return "".join(line + end for line, end in zip(lines, [*ends, ""], strict=True))
 
 
-def marked(text: str, spans: Iterable[Span]) -> Markup:
-    """The text with a <mark> around each span; spans are in order and do not overlap."""
+def marked(text: str, spans: Iterable[Span], marks: Sequence[Mark] = ()) -> Markup:
+    """The text with a <mark> around each span; spans are in order and do not overlap.
+
+    Args:
+        marks: what is not to be seen of the text
+    """
     pieces, at = list[Markup](), 0
     for start, end in spans:
-        pieces += [spaced(text[at:start]), Markup("<mark>{}</mark>").format(text[start:end])]
+        pieces.append(spaced(shown(text, at, start, marks)))
+        if within := shown(text, start, end, marks):
+            pieces.append(Markup("<mark>{}</mark>").format(within))
         at = end
-    return joined([*pieces, spaced(text[at:])])
+    return joined([*pieces, spaced(shown(text, at, len(text), marks))])
 
 
 def spaced(text: str) -> Markup:
@@ -54,20 +63,23 @@ def spaced(text: str) -> Markup:
     return Markup('<i class="a-gap"></i>').join(_BLANK.split(text))
 
 
-def passage(text: str, start: int, end: int) -> Markup:
-    """`text[start:end]` marked in its surroundings, which are cut between words."""
+def passage(text: str, start: int, end: int, marks: Sequence[Mark] = ()) -> Markup:
+    """`text[start:end]` marked in its surroundings, which are cut between words.
+
+    Args:
+        marks: what is not to be seen of the text
+    """
     left, right = max(0, start - _AROUND), min(len(text), end + _AROUND)
     if left and (gap := re.search(r"\s", text[left:start])):
         left += gap.end()
     if right < len(text) and (gap := re.search(r"\s\S*\Z", text[end:right])):
         right = end + gap.start()
     line = text.rfind("\n", 0, left) + 1  # whole lines show how wide the paragraph was set
-    shown = flowed(text[line : text.find("\n", right) % (len(text) + 1)])[
-        left - line : right - line
-    ]
+    seen = flowed(text[line : text.find("\n", right) % (len(text) + 1)])[left - line : right - line]
+    moved = [replace(mark, start=mark.start - left, end=mark.end - left) for mark in marks]
     before, after = "… " if left else "", " …" if right < len(text) else ""
     return Markup('<div class="a-passage">{}{}{}</div>').format(
-        before, marked(shown, [(start - left, end - left)]), after
+        before, marked(seen, [(start - left, end - left)], moved), after
     )
 
 
@@ -107,9 +119,23 @@ def unfolding(all_of_it: str, texts: Texts) -> Markup:
 
 
 def failure(message: str, texts: Texts) -> Markup:
-    return Markup(
-        '<div class="a-failure" role="alert"><strong>{}</strong> <span>{}</span></div>'
-    ).format(texts("error.title"), message)
+    return Markup('<div class="a-failure" role="alert"><strong>{}</strong> {}</div>').format(
+        texts("error.title"), told(message, texts)
+    )
+
+
+def told(message: str, texts: Texts) -> Markup:
+    """A sentence of the library, which speaks English whatever the page does."""
+    if texts.language == "en" or message in texts.entries.values():
+        return Markup("<span>{}</span>").format(message)
+    return Markup('<span lang="en">{}</span>').format(message)
+
+
+def pending(n: int, texts: Texts) -> Markup:
+    """That a search by meaning does not reach everything yet."""
+    if not n:
+        return Markup("")
+    return Markup('<p class="a-notes a-pending">{}</p>').format(texts.count("pending", n))
 
 
 def waiting(words: str) -> Markup:
@@ -124,6 +150,11 @@ def headline(title: str, lead: str) -> Markup:
 
 def file_name(path: str) -> str:
     return PurePath(path).name
+
+
+def folded(text: str) -> str:
+    """A text as names are compared: whatever its case, and however its accents are composed."""
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def size(n: int) -> str:

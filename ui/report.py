@@ -13,6 +13,7 @@ from rag.records import Report, ReportCluster
 from ui import render
 from ui.errors import explained
 from ui.locale import Language, Texts, texts
+from ui.markdown import marks_of, shown
 from ui.theme import STREAMED
 
 _FILE = "attest-report.html"
@@ -100,7 +101,7 @@ def _group(cluster: ReportCluster, words: Texts) -> Markup:
         words.count("documents", len(cluster.documents)),
         render.joined(Markup("<li>{}</li>").format(word) for word in cluster.words),
         render.joined(
-            Markup("<blockquote>{}</blockquote>").format(render.flowed(sentence))
+            Markup("<blockquote>{}</blockquote>").format(_quoted(sentence, cluster))
             for sentence in cluster.representative[:1]
         ),
         render.joined(
@@ -113,3 +114,10 @@ def _group(cluster: ReportCluster, words: Texts) -> Markup:
         if len(cluster.documents) > _MEMBERS
         else "",
     )
+
+
+def _quoted(sentence: str, cluster: ReportCluster) -> str:
+    """A sentence of one of the documents, without marks where all of them are of the same kind."""
+    kinds = {row.media_type for row in cluster.documents}
+    marks = marks_of(sentence, kinds.pop()) if len(kinds) == 1 else ()
+    return shown(render.flowed(sentence), 0, len(sentence), marks)

@@ -1,18 +1,19 @@
 """The Search tab: passages by meaning and words, and documents like a document."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
 from rag.assistant import Assistant
-from rag.records import Hit, SearchResult
-from ui import render
+from rag.records import EVERYWHERE, Hit, SearchResult
+from ui import filters, render
 from ui.errors import explained
 from ui.locale import Language, Texts, texts
-from ui.theme import CLICKS, DIRECT, STREAMED
+from ui.markdown import marks_of, shown
+from ui.theme import CLICKS, DIRECT, FILTERED, KEEPS, STREAMED
 
 _HITS = 10
 _SHORT, _LINES = 560, 7  # characters and lines that are shown without a switch
@@ -28,6 +29,7 @@ class Found:
     similar: bool = False
     result: SearchResult | None = None
     failure: str | None = None
+    narrowed: bool = False  # to some documents
 
 
 class SearchTab:
@@ -40,21 +42,27 @@ class SearchTab:
         with gr.Row(elem_id="a-search-bar"):
             self._query = gr.Textbox(value="", lines=1, container=False, scale=1, elem_id="a-query")
             self._go = gr.Button(variant="primary", size="sm", scale=0, elem_id="a-go")
+        with gr.Row(elem_id="a-search-more"):
+            self.form = gr.HTML(elem_id="a-filters", apply_default_css=False, js_on_load=KEEPS)
+            # What it shows is there already: page.css hides it until it is wanted.
+            self._explain = gr.Checkbox(scale=0, interactive=True, elem_id="a-explain")
+        self._chosen = gr.JSON(visible=False)  # in the form, as FILTERED tells it
         self._hits = gr.HTML(elem_id="a-hits", apply_default_css=False, js_on_load=CLICKS)
-        shown = [self.found, self._hits]
+        seen = [self.found, self._hits]
         gr.on(
             [self._query.submit, self._go.click],
             self.search,
-            [self._query, language],
-            shown,
+            [self._query, self._chosen, language],
+            seen,
+            js=FILTERED,
             **STREAMED,
         )
-        self._hits.click(self.similar, language, shown, **DIRECT)
+        self._hits.click(self.similar, language, seen, **DIRECT)
 
     @property
     def faces(self) -> list[Any]:
         """What `face` updates."""
-        return [self._head, self._query, self._go, self._hits]
+        return [self._head, self._query, self._go, self.form, self._explain, self._hits]
 
     def face(self, words: Texts, found: Found | None) -> Updates:
         """The tab in a language."""
@@ -63,18 +71,30 @@ class SearchTab:
             self._head: render.headline(words("search.title"), words("search.lead")),
             self._query: gr.update(placeholder=prompt, label=prompt),
             self._go: gr.update(value=words("search.button")),
+            **self.refresh(words.language),
+            self._explain: gr.update(label=words("search.explain")),
             self._hits: results(found, words),
         }
 
-    def search(self, query: str, language: Language) -> Iterator[Updates]:
+    def refresh(self, language: Language) -> Updates:
+        """What the form offers, over the documents that there are now."""
+        return {self.form: filters.form(self._assistant.documents(), texts(language))}
+
+    def search(
+        self, query: str, chosen: dict[str, object] | None, language: Language
+    ) -> Iterator[Updates]:
         query, words = query.strip(), texts(language)
         if not query:
             yield self._shown(None, words)
             return
         yield {self._hits: render.waiting(words("search.searching"))}
-        yield self._shown(
-            _found(query, lambda: self._assistant.search(query, k=_HITS), words), words
-        )
+        within = filters.within(chosen)
+
+        def look() -> SearchResult:
+            return self._assistant.search(query, k=_HITS, within=within, explain=True)
+
+        found = _found(query, look, words)
+        yield self._shown(replace(found, narrowed=within != EVERYWHERE), words)
 
     def similar(self, language: Language, event: gr.EventData) -> Updates:
         """Documents like the one whose button was pressed, which sends its id and title."""
@@ -108,26 +128,45 @@ def results(found: Found | None, words: Texts) -> Markup:
         return render.failure(found.failure or words("error.unexpected"), words)
     if found.similar:
         return _documents(found.asked, found.result.hits, words)
-    return _passages(found.asked, found.result.hits, words)
+    return _passages(found.asked, found.result, words, narrowed=found.narrowed)
 
 
-def _passages(query: str, hits: Sequence[Hit], words: Texts) -> Markup:
+def _passages(query: str, found: SearchResult, words: Texts, *, narrowed: bool) -> Markup:
     """Hits for a query, with its words marked and both parts of each score."""
-    if not hits:
-        lead = words("search.none.lead", query=query)
-        return render.notice(words("search.none.title"), lead)
-    by_meaning = any(hit.dense is not None for hit in hits)
-    most = max(hit.lexical or 0.0 for hit in hits)
+    pending = render.pending(found.pending, words)
+    if not found.hits:
+        lead = words("search.none.narrowed" if narrowed else "search.none.lead", query=query)
+        return render.notice(words("search.none.title"), lead) + pending
+    by_meaning = any(hit.dense is not None for hit in found.hits)
+    most = max(hit.lexical or 0.0 for hit in found.hits)
     cards = []
-    for hit in hits:
-        text = _text(hit)
+    for hit in found.hits:
         scores = _words_score(hit, most, words)
         if by_meaning:
             scores = _meaning(hit, words) + scores
-        cards.append(_card(hit, render.marked(text, render.matching(query, text)), scores, words))
-    head = words.count("search.hits", len(hits), query=query)
-    note = "" if by_meaning else words("search.words_only")
-    return _listed(head, note, cards, words("search.explained"))
+        spans = render.matching(query, hit.chunk.text.strip())
+        cards.append(_card(hit, spans, scores, words, _explained(hit, found.weight, words)))
+    head = words.count("search.hits", len(found.hits), query=query)
+    if not by_meaning:
+        pending = Markup('<p class="a-notes">{}</p>').format(words("search.words_only"))
+    return _listed(head, pending, cards, words("search.explained"))
+
+
+def _explained(hit: Hit, weight: float | None, words: Texts) -> Markup:
+    """How a hit came by its place: both scores in full, what they make together, shared words."""
+    rows = [(words("search.words"), _exact(hit.lexical, 3, words("search.no_words")))]
+    if weight is not None:
+        meaning = _exact(hit.dense, 4, words("search.not_near"))
+        rows.insert(0, (words("search.meaning"), meaning))
+        shares = words("search.weights", meaning=f"{weight:.0%}", words=f"{1 - weight:.0%}")
+        rows.append((words("search.fused"), f"{hit.score:.4f} ({shares})"))
+    rows.append((words("search.terms"), ", ".join(hit.terms) or words("search.no_words")))
+    lines = (Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(*row) for row in rows)
+    return Markup('<dl class="a-explain">{}</dl>').format(render.joined(lines))
+
+
+def _exact(score: float | None, places: int, none: str) -> str:
+    return none if score is None else f"{score:.{places}f}"
 
 
 def _documents(title: str, hits: Sequence[Hit], words: Texts) -> Markup:
@@ -136,55 +175,52 @@ def _documents(title: str, hits: Sequence[Hit], words: Texts) -> Markup:
         lead = words("search.similar.none", title=title)
         return render.notice(words("search.none.title"), lead)
     cards = [
-        _card(
-            hit,
-            render.marked(_text(hit), ()),
-            _score(words("search.likeness"), f"{hit.score:.2f}", hit.score),
-            words,
-        )
+        _card(hit, (), _score(words("search.likeness"), f"{hit.score:.2f}", hit.score), words)
         for hit in hits
     ]
     head = words.count("search.similar", len(hits), title=title)
     return _listed(head, "", cards, words("search.explained.similar"))
 
 
-def _listed(head: str, note: str, cards: Sequence[Markup], explanation: str) -> Markup:
+def _listed(head: str, note: Markup | str, cards: Sequence[Markup], explanation: str) -> Markup:
     return Markup(
         '<h2 class="a-found">{}</h2>{}<ol class="a-hits">{}</ol><p class="a-explained">{}</p>'
-    ).format(
-        head,
-        Markup('<p class="a-notes">{}</p>').format(note) if note else "",
-        render.joined(cards),
-        explanation,
-    )
+    ).format(head, note, render.joined(cards), explanation)
 
 
-def _card(hit: Hit, text: Markup, scores: Markup, words: Texts) -> Markup:
+def _card(
+    hit: Hit,
+    spans: Sequence[render.Span],
+    scores: Markup,
+    words: Texts,
+    explained_: Markup | str = "",
+) -> Markup:
+    """A passage with what is marked in it, where it stands, and its scores."""
     chunk = hit.chunk
+    text = chunk.text.strip()
+    marks, flowed = marks_of(text, chunk.document.media_type), render.flowed(text)
     return Markup(
         '<li class="a-hit"><h3 class="a-cut" title="{title}">{title}</h3>{place}'
         '<div class="a-text">{text}</div>{more}'
         '<div class="a-hit-foot"><dl class="a-scores">{scores}</dl>'
         '<button type="button" class="a-link" data-send="{id}" data-title="{title}">{like}</button>'
-        "</div></li>"
+        "</div>{explained}</li>"
     ).format(
         title=chunk.document.title,
         place=render.place(chunk.document, chunk.page, chunk.heading, words),
-        text=text,
-        more=_more(_text(hit), words),
+        text=render.marked(flowed, spans, marks),
+        more=_more(shown(flowed, 0, len(flowed), marks), words),
         scores=scores,
         id=chunk.document.id,
         like=words("search.similar"),
+        explained=explained_,
     )
-
-
-def _text(hit: Hit) -> str:
-    return render.flowed(hit.chunk.text.strip())
 
 
 def _more(text: str, words: Texts) -> Markup:
     """A switch between the first lines of a passage and all of it, where that is more."""
-    if len(text) < _SHORT and text.count("\n") < _LINES:
+    lines = sum(bool(line.strip()) for line in text.splitlines())
+    if len(text) < _SHORT and lines <= _LINES:
         return Markup("")
     return render.unfolding(words("more.passage"), words)
 

@@ -19,13 +19,25 @@ STREAMED = _QUIET | {"concurrency_limit": None}
 # moment in which another one ends.
 DIRECT = _QUIET | {"queue": False}
 
-# A button with data-send sends its value to the listener of the component that it stands in.
+# A button with data-send sends its data to the listener of the component that it stands in.
 CLICKS = """
 element.addEventListener('click', (event) => {
-    const button = event.target.closest('[data-send]');
-    if (button) trigger('click', {value: button.dataset.send, title: button.dataset.title ?? ''});
+    const button = event.target.closest('button[data-send]');
+    if (button) trigger('click', {title: '', ...button.dataset, value: button.dataset.send});
 });
 """
+# What was unfolded stays so when a component shows something new.
+KEEPS = "watch('value', () => window.attest.kept(element));"
+# In the list, a line that is written and ended by Enter is sent as well.
+LISTED = f"""{CLICKS}
+element.addEventListener('keydown', (event) => {{
+    const tag = window.attest.tagged(event);
+    if (tag) trigger('click', tag);
+}});
+{KEEPS}
+"""
+# A search goes with what was chosen in the form beside it.
+FILTERED = "(query, _, ...rest) => [query, window.attest.filters(), ...rest]"
 # An upload reaches Python under a name without special characters: the true ones go beside it.
 NAMED = "(files, _, ...rest) => [files, files.map((file) => file.orig_name), ...rest]"
 FOLLOWS = "watch('value', () => window.attest.follow(element));"

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from rag.records import Answer, Citation
 from ui import render
 from ui.locale import Texts
+from ui.markdown import marks_of, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class Turn:
     surroundings: tuple[str | None, ...] = ()  # the text each citation stands in; None: gone
     pieces: tuple[str, ...] = ()  # as they were streamed, where the answer did not come to its end
     failure: str | None = None
+    pending: int = 0  # passages that were found by their words only when it was answered
 
     @property
     def settled(self) -> bool:
@@ -42,6 +44,7 @@ def _turn(number: int, turn: Turn, texts: Texts) -> Markup:
         body = render.joined([*_paragraphs(_streamed(turn.pieces)), failure])
     elif turn.answer is not None:
         body = _answered(number, turn.answer, turn.surroundings, texts)
+        body += render.pending(turn.pending, texts)
     else:
         note = texts("ask.stopped" if turn.pieces else "ask.nothing")
         body = render.joined([*_paragraphs(_streamed(turn.pieces)), _notes([note])])
@@ -83,7 +86,7 @@ def _answered(
     keys = [f"a-source-{number}-{place}" for place in range(1, len(answer.citations) + 1)]
     return render.joined(
         [
-            claims(answer, keys, texts),
+            claims(answer, keys, texts, surroundings),
             _notes(answer.notes),
             _chips(answer, keys, texts),
             _origin(answer, texts),
@@ -95,17 +98,24 @@ def _answered(
     )
 
 
-def claims(answer: Answer, keys: Sequence[str], texts: Texts) -> Markup:
+def claims(
+    answer: Answer, keys: Sequence[str], texts: Texts, surroundings: Sequence[str | None]
+) -> Markup:
     """The answer's text: behind each sentence the buttons of its sources, or that it has none.
 
     Args:
         keys: the element that each citation's button opens
+        surroundings: the text that each citation stands in
     """
-    spans = {(citation.answer_start, citation.answer_end) for citation in answer.citations}
+    words = {
+        (citation.answer_start, citation.answer_end): _said(answer, citation, text)
+        for citation, text in zip(answer.citations, surroundings, strict=True)
+    }
     pieces, at = [], 0
-    for start, end in sorted(spans | set(answer.unsupported)):
-        pieces += [_between(answer.answer[at:start]), _claim(answer, (start, end), keys, texts)]
-        at = end
+    for span in sorted(words.keys() | set(answer.unsupported)):
+        said = words.get(span, answer.answer[slice(*span)])
+        pieces += [_between(answer.answer[at : span[0]]), _claim(answer, span, said, keys, texts)]
+        at = span[1]
     return Markup("<p>{}</p>").format(render.joined([*pieces, _between(answer.answer[at:])]))
 
 
@@ -114,18 +124,28 @@ def _between(text: str) -> Markup:
     return Markup("</p><p>").join(text.split("\n"))
 
 
-def _claim(answer: Answer, span: render.Span, keys: Sequence[str], texts: Texts) -> Markup:
-    text = answer.answer[slice(*span)]
+def _said(answer: Answer, citation: Citation, text: str | None) -> str:
+    """The sentence of the answer that a citation bears out, without marks that it quotes."""
+    said = answer.answer[citation.answer_start : citation.answer_end]
+    start, end, kind = citation.start, citation.end, citation.document.media_type
+    if text is None or text[start:end] != said:  # its own words, or what is left of the document
+        return shown(said, 0, len(said), marks_of(said, kind))
+    return shown(text, start, end, marks_of(text, kind))
+
+
+def _claim(
+    answer: Answer, span: render.Span, said: str, keys: Sequence[str], texts: Texts
+) -> Markup:
     if span in answer.unsupported:
         return Markup(
             '<span class="a-unsupported">{}</span> <span class="a-flag">{}</span>'
-        ).format(text, texts("ask.unsupported"))
+        ).format(said, texts("ask.unsupported"))
     buttons = [
         _button(key, citation, texts)
         for key, citation in zip(keys, answer.citations, strict=True)
         if (citation.answer_start, citation.answer_end) == span
     ]
-    return Markup('<span class="a-claim">{}</span>{}').format(text, render.joined(buttons))
+    return Markup('<span class="a-claim">{}</span>{}').format(said, render.joined(buttons))
 
 
 def _button(key: str, citation: Citation, texts: Texts) -> Markup:
@@ -175,12 +195,13 @@ def _origin(answer: Answer, texts: Texts) -> Markup:
 def _source(key: str, citation: Citation, answer: Answer, text: str | None, texts: Texts) -> Markup:
     """What the source panel shows when a button with this key is pressed."""
     chunk = next(hit.chunk for hit in answer.passages if hit.chunk.id == citation.chunk_id)
+    start, end, kind = citation.start, citation.end, citation.document.media_type
     if text is None:
-        within = render.passage(
-            chunk.text, citation.start - chunk.start, citation.end - chunk.start
-        ) + _notes([texts("source.gone")])
+        start, end = start - chunk.start, end - chunk.start
+        within = render.passage(chunk.text, start, end, marks_of(chunk.text, kind))
+        within += _notes([texts("source.gone")])
     else:
-        within = render.passage(text, citation.start, citation.end)
+        within = render.passage(text, start, end, marks_of(text, kind))
     return Markup(
         '<div hidden class="a-stored" id="{}"><header><b>{}</b><h3>{}</h3>'
         '<button type="button" class="a-close" data-close aria-label="{}"></button>{}</header>'

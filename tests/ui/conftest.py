@@ -24,9 +24,10 @@ _FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 LONG_NAME = f"{'a-file-name-that-goes-on-and-on-' * 3}until-the-end.txt"
 FLOW = "The Orinoco pump moves 42 litres a minute at full speed."
+MARKED = "The **Orinoco pump** moves `42 litres` a minute at *full* speed."  # FLOW as written
 FILLER = "Nothing on this line is about numbers, and it is only here to fill the page. "
 DOCUMENTS = {
-    "orinoco.md": f"# Orinoco pump\n\n## Flow\n\n{FILLER * 9}\n\n{FLOW}\n\n{FILLER * 9}\n",
+    "orinoco.md": f"# Orinoco pump\n\n## Flow\n\n{FILLER * 9}\n\n{MARKED}\n\n{FILLER * 9}\n",
     "hostile.txt": (
         "The valve handbook says <script>window.__pwn = 1</script> where a<b && c>d. "
         "Turn <img src=x onerror='window.__pwn = 2'> slowly ${window.__pwn = 3} {{4}}.\n"

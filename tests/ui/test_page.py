@@ -1,5 +1,7 @@
 """The page in a browser, from outside."""
 
+import io
+import zipfile
 from pathlib import Path
 
 from playwright.sync_api import FilePayload, Page, expect
@@ -25,6 +27,19 @@ def ask(page: Page, question: str) -> None:
 def see(page: Page, tab: str) -> None:
     page.click(f"#a-tab-{tab}-button")
     expect(page.locator(f"#a-tab-{tab}")).to_be_visible()
+
+
+def search(page: Page, query: str) -> None:
+    page.fill("#a-query :is(input, textarea)", query)
+    page.press("#a-query :is(input, textarea)", "Enter")
+
+
+def archive(*names: str) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as opened:
+        for name in names:
+            opened.writestr(name, f"{name} says that a gasket costs 6 euros.")
+    return content.getvalue()
 
 
 def is_within(page: Page, inner: str, outer: str) -> bool:
@@ -111,12 +126,16 @@ def test_files_come_in_are_listed_and_go_again(visit: Visit, tmp_path: Path) -> 
         [
             FilePayload(name=hostile, mimeType="text/plain", buffer=b"A gasket costs 3 euros."),
             FilePayload(name="empty.txt", mimeType="text/plain", buffer=b""),
+            FilePayload(name="a.zip", mimeType="application/zip", buffer=archive("in/one.txt")),
         ],
     )
     news = page.locator("#a-news")
-    expect(news).to_contain_text("1 of 2 files taken in")
+    expect(news).to_contain_text("2 of 3 files taken in", timeout=60_000)
     expect(news.locator("li").first).to_contain_text(hostile)
     expect(news.locator("li").nth(1)).to_contain_text("No text")
+    expect(news.get_by_text("in/one.txt")).to_be_hidden()
+    news.locator("summary").click()
+    expect(news.get_by_text("in/one.txt")).to_be_visible()
 
     see(page, "ask")
     page.click("#a-scope input")
@@ -128,9 +147,9 @@ def test_files_come_in_are_listed_and_go_again(visit: Visit, tmp_path: Path) -> 
     expect(row).to_have_count(1)
     row.locator("[data-confirm]").click()
     row.locator("[data-keep]").click()
-    expect(row.locator("[data-send]")).to_be_hidden()
+    expect(row.locator(".a-danger")).to_be_hidden()
     row.locator("[data-confirm]").click()
-    row.locator("[data-send]").click()
+    row.locator(".a-danger").click()
     expect(news).to_contain_text("was removed")
     assert page.evaluate("window.__pwn") is None
     expect(page.locator("#a-list")).to_contain_text("No document has")
@@ -144,8 +163,58 @@ def test_files_can_be_dropped(visit: Visit) -> None:
         "data.items.add(new File(['A gasket costs 4 euros.'], 'dropped.txt')); return data; }"
     )
     page.dispatch_event("#a-drop", "drop", {"dataTransfer": dropped})
-    expect(page.locator("#a-news")).to_contain_text("1 of 1 files taken in")
+    expect(page.locator("#a-news")).to_contain_text("1 of 1 files taken in", timeout=60_000)
     expect(page.locator("#a-list")).to_contain_text("dropped.txt")
+    expect(page.locator("#a-formats .a-waiting").first).to_be_hidden()
+
+
+def test_a_file_that_is_too_large_is_left_out_and_named(visit: Visit) -> None:
+    page = visit("ko-KR")
+    see(page, "library")
+    dropped = page.evaluate_handle(
+        "() => { const data = new DataTransfer();"
+        "const large = new File(['x'], '<b>.txt');"
+        "Object.defineProperty(File.prototype, 'size', "
+        "{get() { return this.name === '<b>.txt' ? 100_000_001 : 24; }});"
+        "data.items.add(large);"
+        "data.items.add(new File(['A gasket costs 5 euros. '], 'fits.txt')); return data; }"
+    )
+    page.dispatch_event("#a-drop", "drop", {"dataTransfer": dropped})
+    expect(page.get_by_role("alert")).to_contain_text("<b>.txt 파일은 100MB를 넘어서")
+    expect(page.locator("#a-news")).to_contain_text("파일 1개 중 1개 추가 완료", timeout=60_000)
+
+
+def test_tags_are_put_on_found_and_taken_off_by_keyboard(visit: Visit) -> None:
+    page = visit()
+    see(page, "library")
+    row = page.locator("#a-list tbody tr", has_text="orinoco.md")
+    row.locator("[data-tagging]").press("Enter")
+    expect(row.locator("input")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(row.locator("input")).to_be_hidden()
+    page.keyboard.press("Enter")
+    page.keyboard.type("  #wet <b>rooms</b> ")
+    page.keyboard.press("Enter")
+    expect(row.locator(".a-tag")).to_have_text("wet <b>rooms</b>")
+    expect(row.locator("[data-tagging]")).to_be_focused()
+    page.fill("#a-find :is(input, textarea)", "#rooms")
+    expect(page.locator("#a-list tbody tr")).to_have_count(0)
+    page.fill("#a-find :is(input, textarea)", "#wet")
+    expect(page.locator("#a-list tbody tr")).to_have_count(1)
+
+    see(page, "ask")
+    page.click("#a-scope input")
+    expect(page.get_by_role("option", name="#wet")).to_be_visible()
+    page.keyboard.press("Escape")
+    see(page, "search")
+    page.locator("#a-filters summary").press("Enter")
+    page.select_option("#a-filters [name=tag]", "wet <b>rooms</b>")
+    expect(page.locator("#a-filters summary b")).to_have_text("1")
+
+    see(page, "library")
+    row.locator("[data-do=untag]").press("Enter")
+    expect(row.locator(".a-tag")).to_have_count(0)
+    assert page.evaluate("window.__pwn") is None
 
 
 def test_the_language_follows_the_browser_and_the_switch(visit: Visit) -> None:
@@ -163,11 +232,37 @@ def test_the_language_follows_the_browser_and_the_switch(visit: Visit) -> None:
     assert page.evaluate("document.documentElement.lang") == "en"
 
 
+def test_a_search_can_be_narrowed_and_explained(visit: Visit) -> None:
+    page = visit()
+    see(page, "search")
+    search(page, "speed of the pump")
+    hits = page.locator(".a-hit")
+    expect(hits.nth(1)).to_be_visible()
+    expect(page.locator("#a-filters select").first).to_be_hidden()
+    page.click("#a-filters summary")
+    page.select_option("#a-filters [name=media_type]", "text/markdown")  # searches again
+    expect(hits).to_have_count(1)
+    expect(hits.locator(".a-text")).to_contain_text("The Orinoco pump moves 42 litres a minute")
+    expect(hits.locator(".a-explain")).to_be_hidden()
+    page.get_by_label("Show how each was found").check()
+    expect(hits.locator(".a-explain")).to_contain_text("speed, pump")
+
+    page.get_by_label("한국어").click()
+    expect(page.locator("#a-filters summary")).to_contain_text("조건")
+    expect(page.locator("#a-filters [name=media_type]")).to_have_value("text/markdown")
+    expect(hits.locator(".a-explain")).to_be_visible()
+    page.fill("#a-filters [name=until]", "2001-01-01")
+    page.press("#a-filters [name=until]", "Enter")
+    expect(page.locator("#a-hits .a-notice")).to_contain_text("이 조건에서는")
+    page.click("#a-filters [data-clear]")
+    expect(hits.nth(1)).to_be_visible()
+    expect(page.locator("#a-filters summary b")).to_be_hidden()
+
+
 def test_a_hostile_document_is_shown_literally(visit: Visit) -> None:
     page = visit()
     see(page, "search")
-    page.fill("#a-query :is(input, textarea)", "valve handbook")
-    page.press("#a-query :is(input, textarea)", "Enter")
+    search(page, "valve handbook")
     hit = page.locator(".a-hit", has_text="valve handbook").first
     text = hit.locator(".a-text")
     expect(text).to_contain_text("<script>window.__pwn = 1</script> where a<b && c>d.")

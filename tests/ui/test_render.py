@@ -6,8 +6,9 @@ import pytest
 from tests.ui.records import ESCAPED, HOSTILE, document
 from ui import render
 from ui.locale import texts
+from ui.markdown import marks_of
 
-EN = texts("en")
+EN, KO = texts("en"), texts("ko")
 
 
 def shown(markup: str) -> str:
@@ -104,6 +105,23 @@ def test_a_hostile_path_stays_inside_its_attribute() -> None:
     markup = render.place(document(path='/a/"><img src=x onerror=1>.txt'), None, (), EN)
     assert "<img" not in markup
     assert shown(markup) == '"><img src=x onerror=1>.txt'
+
+
+def test_a_sentence_of_the_library_is_english_on_every_page() -> None:
+    assert render.told("it <is> locked", KO) == '<span lang="en">it &lt;is&gt; locked</span>'
+    assert render.told("it is locked", EN) == "<span>it is locked</span>"
+    assert "lang" not in render.told(KO("error.unexpected"), KO)
+    assert '<span lang="en">why</span>' in render.failure("why", KO)
+
+
+def test_a_passage_of_markdown_is_shown_without_its_marks() -> None:
+    text = f"# Pump\n\n{'**left** ' * 300}The **pump** moves `42` litres.{' *right*' * 300}"
+    start = text.index("The **pump")
+    end = text.index(" *right*")
+    markup = render.passage(text, start, end, marks_of(text, "text/markdown"))
+    assert quoted(markup) == ["The pump moves 42 litres."]
+    assert "*" not in shown(markup)
+    assert text[start:end] in shown(render.passage(text, start, end))
 
 
 def test_every_box_escapes_its_words() -> None:

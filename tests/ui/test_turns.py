@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 from tests.ui.records import HOSTILE, answer, cited, document, hit
 from tests.ui.test_render import quoted, shown
@@ -28,7 +29,7 @@ def settled() -> Turn:
 def test_markers_stand_behind_their_sentences() -> None:
     turn = settled()
     assert turn.answer is not None
-    markup = claims(turn.answer, ["k1", "k2"], EN)
+    markup = claims(turn.answer, ["k1", "k2"], EN, turn.surroundings)
     assert shown(markup) == "It moves 42 litres.1It weighs 14 kg.2 It is red. not in the documents"
     assert markup.count("<p>") == 2
     assert markup.index('data-source="k1"') < markup.index("</p>") < markup.index("k2")
@@ -41,14 +42,18 @@ def test_a_sentence_with_two_sources_has_two_buttons() -> None:
         cited(first, "It weighs 14 kg.", "It weighs 14 kg.", "It weighs 14 kg."),
         cited(second, "It weighs 14 kg.", "It weighs 14 kg.", "It weighs 14 kg.", marker=2),
     ]
-    assert shown(claims(answer("It weighs 14 kg.", both), ["a", "b"], EN)) == "It weighs 14 kg.12"
+    markup = claims(answer("It weighs 14 kg.", both), ["a", "b"], EN, (PASSAGE, None))
+    assert shown(markup) == "It weighs 14 kg.12"
 
 
 def test_text_outside_of_the_sentences_is_kept() -> None:
     found = hit(PASSAGE)
     text = "Well: It weighs 14 kg. — so far"
     one = cited(found, "It weighs 14 kg.", text, "It weighs 14 kg.")
-    assert shown(claims(answer(text, [one]), ["a"], EN)) == "Well: It weighs 14 kg.1 — so far"
+    assert (
+        shown(claims(answer(text, [one]), ["a"], EN, (PASSAGE,)))
+        == "Well: It weighs 14 kg.1 — so far"
+    )
 
 
 def test_each_button_opens_its_own_source() -> None:
@@ -120,6 +125,27 @@ def test_an_answer_under_way_says_what_is_done() -> None:
     growing = under_way(1, Turn("Why?", pieces=("A quote\nthat is wrapped.", "\nAnother one.")), EN)
     assert "<p>A quote\nthat is wrapped.</p><p>Another one.</p>" in growing
     assert EN("ask.writing") in growing
+
+
+def test_a_quote_of_markdown_is_shown_without_its_marks() -> None:
+    whole = "# Pump\n\n**Keep it dry. It moves 42 litres.** See *there*.\n"
+    found = hit(whole, of=document(media_type="text/markdown"))
+    quote = "It moves 42 litres.**"  # its pair stands before the quote
+    turn = Turn("?", answer(quote, [cited(found, quote, quote, quote)], passages=[found]), (whole,))
+    markup = conversation([turn], EN)
+    assert 'class="a-claim">It moves 42 litres.</span>' in markup
+    assert quoted(markup) == ["It moves 42 litres."]
+    assert "*" not in shown(markup)
+    plain = replace(found, chunk=replace(found.chunk, document=document()))
+    turn = Turn("?", answer(quote, [cited(plain, quote, quote, quote)], passages=[plain]), (whole,))
+    assert quoted(conversation([turn], EN)) == [quote]
+
+
+def test_an_answer_says_what_was_not_found_by_meaning_yet() -> None:
+    turn = replace(settled(), pending=2)
+    assert "2 passages are still found by their words" in conversation([turn], EN)
+    declined = Turn("?", answer("It is not there.", abstained=True), pending=1)
+    assert "1 passage is still found by its words" in conversation([declined], EN)
 
 
 def test_a_failure_is_told_in_words() -> None:

@@ -1,5 +1,7 @@
 // What the page does without asking the server: sources, confirmations, tabs and dropped files.
 (() => {
+  const LARGEST = 100_000_000; // bytes of an upload, as the service has it
+
   const open = (key, button) => {
     const stored = document.getElementById(key);
     const panel = document.getElementById("a-source");
@@ -29,9 +31,16 @@
 
   // Removing takes a second press, on a button that comes in place of the first.
   const confirming = (cell, sure) => {
-    cell.querySelector("[data-confirm]").hidden = sure;
+    cell.querySelector(".a-first").hidden = sure;
     cell.querySelector(".a-confirm").hidden = !sure;
     cell.querySelector(sure ? "[data-keep]" : "[data-confirm]").focus();
+  };
+
+  // A tag is written in a field that a button brings out; Escape goes back to the button.
+  const tagging = (row, writes) => {
+    const field = row.querySelector("[data-do=tag]");
+    field.hidden = !writes;
+    (writes ? field : row.querySelector("[data-tagging]")).focus();
   };
 
   const unfold = (button) => {
@@ -45,14 +54,87 @@
     const { source, tab } = button.dataset;
     if (source) open(source, button);
     else if ("close" in button.dataset || button.id === "a-new") close();
-    else if ("confirm" in button.dataset) confirming(button.parentElement, true);
+    else if ("confirm" in button.dataset) confirming(button.closest("td"), true);
     else if ("keep" in button.dataset) confirming(button.closest("td"), false);
     else if ("more" in button.dataset) unfold(button);
+    else if ("tagging" in button.dataset) tagging(button.closest("tr"), true);
+    else if ("clear" in button.dataset) clear(button.form);
+    else if (button.dataset.do === "untag") tagged = button.dataset.send;
     else if (tab) document.getElementById(`a-tab-${tab}-button`)?.click();
   });
 
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") close();
+    if (event.key !== "Escape") return;
+    const field = event.target.closest?.("[data-do=tag]");
+    if (field) tagging(field.closest("tr"), false);
+    else close();
+  });
+
+  document.addEventListener("focusout", (event) => {
+    const field = event.target.closest?.("[data-do=tag]");
+    if (field && !field.value) field.hidden = true;
+  });
+
+  // What the browser's dialogue offers first; other files can still be chosen.
+  document.addEventListener(
+    "click",
+    (event) => {
+      if (!event.target.closest?.("#a-upload")) return;
+      const input = document.querySelector("#a-drop input[type=file]");
+      const offered = document.querySelector("#a-formats [data-accept]");
+      if (input && offered) input.accept = offered.dataset.accept;
+    },
+    true, // before the click opens it
+  );
+
+  // What was unfolded and chosen, by its name: components show new markup in place of the old.
+  const unfolded = new Set();
+  let chosen = {};
+  let tagged = null; // the document whose tags were just changed from the keyboard or by a click
+
+  document.addEventListener(
+    "toggle",
+    ({ target }) => {
+      if (target.dataset?.key) unfolded[target.open ? "add" : "delete"](target.dataset.key);
+    },
+    true, // the event does not bubble
+  );
+
+  const count = (form) => {
+    const held = Object.values(chosen).filter(Boolean).length;
+    const shown = form.querySelector("summary b");
+    shown.textContent = held;
+    shown.hidden = !held;
+  };
+
+  const choose = (form) => {
+    chosen = Object.fromEntries(new FormData(form));
+    count(form);
+  };
+
+  const searchAgain = () => {
+    if (document.querySelector("#a-query :is(input, textarea)")?.value.trim())
+      document.getElementById("a-go")?.click();
+  };
+
+  const clear = (form) => {
+    for (const field of form.querySelectorAll("[name]")) field.value = "";
+    choose(form);
+    searchAgain();
+  };
+
+  document.addEventListener("change", (event) => {
+    const form = event.target.closest?.(".a-filters");
+    if (!form) return;
+    choose(form);
+    searchAgain();
+  });
+
+  document.addEventListener("submit", (event) => {
+    if (!event.target.closest?.(".a-filters")) return;
+    event.preventDefault();
+    choose(event.target);
+    searchAgain();
   });
 
   // Files dropped on the frame go the way of files chosen with its button.
@@ -65,10 +147,36 @@
       document.getElementById("a-drop")?.classList.toggle("a-over", !!frame && name === "dragover");
       if (!frame || name !== "drop") return;
       const input = document.querySelector("#a-drop input[type=file]");
-      if (!input) return;
-      input.files = event.dataTransfer.files;
-      input.dispatchEvent(new Event("change", { bubbles: true }));
+      if (input) offer(input, event.dataTransfer.files);
     });
+
+  // One file that is too large must not hold the others back, which Gradio would have it do.
+  const offer = (input, files) => {
+    const fits = new DataTransfer();
+    const large = [];
+    for (const file of files) {
+      if (file.size <= LARGEST) fits.items.add(file);
+      else large.push(file.name);
+    }
+    const refusal = document.querySelector("#a-formats .a-failure");
+    refusal.hidden = !large.length;
+    refusal.querySelector("b").textContent = large.join(", ");
+    if (!fits.files.length) return;
+    document.querySelector("#a-formats .a-waiting").hidden = false;
+    input.files = fits.files;
+    input.dispatchEvent(new CustomEvent("change", { bubbles: true, detail: "offered" }));
+  };
+
+  document.addEventListener(
+    "change",
+    (event) => {
+      const input = event.target.closest?.("#a-drop input[type=file]");
+      if (!input || event.detail === "offered") return;
+      event.stopImmediatePropagation();
+      offer(input, input.files);
+    },
+    true, // before Gradio sees it
+  );
 
   let seen = null; // the question that is being answered
 
@@ -84,6 +192,26 @@
       if (near || (question && question !== seen)) root.scrollTo({ top: root.scrollHeight });
       seen = question;
     },
+    kept(element) {
+      const sending = document.querySelector("#a-formats .a-waiting");
+      if (sending && element.closest("#a-news")) sending.hidden = true;
+      for (const part of element.querySelectorAll("details[data-key]"))
+        part.open = unfolded.has(part.dataset.key);
+      const form = element.querySelector(".a-filters");
+      for (const field of form?.querySelectorAll("[name]") ?? [])
+        field.value = chosen[field.name] ?? "";
+      if (form) choose(form);
+      const button = tagged && element.querySelector(`[data-tagging="${tagged}"]`);
+      if (button) button.focus();
+      if (button) tagged = null;
+    },
+    tagged(event) {
+      const field = event.target.closest?.("[data-do=tag]");
+      if (!field || event.key !== "Enter" || event.isComposing || !field.value.trim()) return null;
+      tagged = field.dataset.send;
+      return { value: field.dataset.send, do: "tag", tag: field.value };
+    },
+    filters: () => chosen,
     shown(language) {
       document.documentElement.lang = language;
       document.documentElement.classList.add("a-shown");
