@@ -18,6 +18,7 @@ from rag.models import locate
 from rag.settings import load_settings
 
 _DATA = SAMPLES.parent.parent / "shared" / "data"
+_SIZES = (10_000, 100_000, 1_000_000)
 _TASKS = ("scifact", "cranfield", "autorag_ko")
 
 
@@ -32,6 +33,7 @@ class Benchmark(StrEnum):
     retrieval = "retrieval"
     answers = "answers"
     memory = "memory"
+    scale = "scale"
     all = "all"
 
 
@@ -50,6 +52,7 @@ class Options:
     texts: int
     threads: int
     failures: bool
+    sizes: tuple[int, ...]
 
 
 @app.command()
@@ -58,7 +61,8 @@ def run(
         list[Benchmark] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="embedding, generation, retrieval, answers, memory; all if none is named.",
+            help="embedding, generation, retrieval, answers, memory, scale; all but scale "
+            "if none is named.",
         ),
     ] = None,
     models: Annotated[
@@ -73,11 +77,16 @@ def run(
     onnx: Annotated[
         Path | None, typer.Option(help="The encoder's int8 export, for onnxruntime.")
     ] = None,
-    cache: Annotated[Path | None, typer.Option(help="Keep retrieval's vectors here.")] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Keep vectors here; scale's libraries too.")
+    ] = None,
     rounds: Annotated[int, typer.Option(min=1, help="Rounds of a race that count.")] = 5,
     texts: Annotated[int, typer.Option(min=1, help="Passages to embed.")] = 512,
     threads: Annotated[int, typer.Option(min=1, help="Of each contender.")] = 2,
     failures: Annotated[bool, typer.Option("--failures", help="List failing questions.")] = False,
+    size: Annotated[
+        list[int] | None, typer.Option(min=1000, help="Chunks for scale; may be repeated.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--json", help="Write the figures here.")] = None,
 ) -> None:
     """Measure beside other tools, on the same machine and the same inputs."""
@@ -94,6 +103,7 @@ def run(
         texts=texts,
         threads=threads,
         failures=failures,
+        sizes=tuple(sorted(size or _SIZES)),
     )
     console = Console(width=None if Console().is_terminal else 160)
     tables = []
@@ -108,9 +118,13 @@ def run(
 def measured(names: list[Benchmark], options: Options) -> Iterator[Table]:
     """Each table as soon as it is there."""
     if Benchmark.all in names:
-        names = [name for name in Benchmark if name is not Benchmark.all]
+        # Making a library of a million takes an hour: that is asked for by name.
+        names = [name for name in Benchmark if name not in (Benchmark.all, Benchmark.scale)]
     for name in names:
-        yield _table(name, options)
+        if name is Benchmark.scale:
+            yield from _scale(options)
+        else:
+            yield _table(name, options)
 
 
 def _table(name: Benchmark, options: Options) -> Table:
@@ -157,8 +171,21 @@ def _table(name: Benchmark, options: Options) -> Table:
             return memory.measure(
                 models=options.models, encoder=options.encoder, generator=options.generator
             )
-        case Benchmark.all:
-            raise AssertionError("all is taken apart before")
+        case Benchmark.all | Benchmark.scale:
+            raise AssertionError("each is taken apart before")
+
+
+def _scale(options: Options) -> tuple[Table, Table]:
+    from benchmarks import scale
+
+    if options.cache is None:
+        raise typer.BadParameter("scale keeps its libraries: name a folder with --cache")
+    return scale.measure(
+        encoder=locate(options.encoder, options.models),
+        data=options.data,
+        cache=options.cache,
+        sizes=options.sizes,
+    )
 
 
 def main() -> None:
