@@ -57,5 +57,5 @@ clean:  ## remove .venv and .demo
 	@touch $@
 
 .venv/models: .venv/installed
-	$(BIN)/attest models pull
+	$(BIN)/attest models pull e5-small smollm2 minilm
 	@touch $@

@@ -10,13 +10,14 @@ import platformdirs
 import pytest
 
 from rag import Answer, Assistant, Settings
+from rag.models import DEFAULT_ENCODER
 
 ROOT = Path(__file__).parents[2]
 MODELS = platformdirs.user_data_path("attest", appauthor=False) / "models"
 
 pytestmark = pytest.mark.skipif(
-    not (MODELS / "minilm" / "model.safetensors").is_file(),
-    reason="the model minilm is not pulled: attest models pull",
+    not (MODELS / DEFAULT_ENCODER / "model.safetensors").is_file(),
+    reason=f"the model {DEFAULT_ENCODER} is not pulled: attest models pull",
 )
 
 

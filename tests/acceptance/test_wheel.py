@@ -11,13 +11,15 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from rag.models import DEFAULT_ENCODER
+
 ROOT = Path(__file__).parents[2]
 MODELS = platformdirs.user_data_path("attest", appauthor=False) / "models"
 QUESTION = "How many days of paid annual leave do full-time staff have?"
 
 pytestmark = pytest.mark.skipif(
-    not (MODELS / "minilm" / "model.safetensors").is_file(),
-    reason="the model minilm is not pulled: attest models pull",
+    not (MODELS / DEFAULT_ENCODER / "model.safetensors").is_file(),
+    reason=f"the model {DEFAULT_ENCODER} is not pulled: attest models pull",
 )
 
 
