@@ -173,7 +173,11 @@ def chunks(connection: Connection, ids: Ids) -> list[StoredChunk]:
         row.id: _stored(row, row.n_chunks)
         for row in by_id(connection, _owner, DocumentRow.id, sorted(owners))
     }
-    return [_stored_chunk(rows[key], stored[rows[key].document_id]) for key in ids if key in rows]
+    live = (rows[key] for key in ids if key in rows)
+    # A chunk may have lost its document to a tool that does not keep foreign keys.
+    return [
+        _stored_chunk(row, stored[row.document_id]) for row in live if row.document_id in stored
+    ]
 
 
 def chunks_of(connection: Connection, document_id: int) -> list[StoredChunk]:

@@ -1,6 +1,5 @@
 """The composition root: settings in, the whole product out."""
 
-import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -10,21 +9,21 @@ from typing import TYPE_CHECKING
 from index import StoredDocument
 from index.analysis import is_korean
 from index.errors import ModelMismatch, UnknownDocument
-from index.records import Filter
+from index.records import Filter, WordFrequencies
 from rag.answer import Speakers, answer
 from rag.errors import NotFound, TooLong, UsageError
 from rag.explain import shared_terms
 from rag.library import Library, Stop, never, tag_name
 from rag.loaded import speaks
+from rag.loaders.cleaning import clean, is_blank
 from rag.records import EVERYWHERE, Answer, AnswerMode, Mode, Report, SearchResult, Within
 from rag.reembed import Moved, reembed
 from rag.retrieve import retrieve
 
 if TYPE_CHECKING:
-    from index.verify import Verification
-
     from encoder import Embedder
     from generator import Sampling
+    from index.verify import Verification
     from rag.upkeep import Archived
 
 PASSAGES = 6  # hits that an answer is looked for in
@@ -103,12 +102,14 @@ class Assistant(Library):
             BadFilter: a condition that cannot be.
             ModelMissing: the encoder that made the vectors is not here any more.
         """
-        query = unicodedata.normalize("NFC", query)
-        if not query.strip():
+        query, _ = clean(query)
+        if is_blank(query):
             raise UsageError("the question is empty: write what you are looking for")
         if k < 1:
             raise UsageError(f"k ({k}) must be at least 1")
         name = collection or self.settings.collection
+        if collection is None and not self.catalog.collections():
+            return SearchResult(query, (), WordFrequencies(0, {}))
         try:
             found = self._search(query, k, mode, within, name)
         except ModelMismatch:  # the library has just moved to another model
@@ -138,7 +139,7 @@ class Assistant(Library):
         """The documents that a search may look into; None for all."""
         if within == EVERYWHERE:
             return None
-        ids = tuple(self.find(document, name).id for document in within.documents)
+        ids = tuple(self._id_of(document, name) for document in within.documents)
         given = Filter(
             documents=ids if within.documents else None,
             paths=tuple(within.paths),
@@ -148,6 +149,10 @@ class Assistant(Library):
             until=within.until,
         )
         return self.catalog.matching(name, given)
+
+    def _id_of(self, document: str | int, collection: str) -> int:
+        # A number is an id, which the filter looks for itself; a name has to be found.
+        return document if isinstance(document, int) else self.find(document, collection).id
 
     def stream(
         self,

@@ -7,6 +7,7 @@ _LINE = re.compile(r"[^\n]*\n?")
 _FENCE = re.compile(r"[ >]*(?P<mark>`{3,}|~{3,})")
 _ROW = re.compile(r"[^|\n]*\S[^|\n]*: [^|\n]+(?: \| [^|\n]*: [^|\n]*)+\s*|\s*\|.*\|\s*")
 _LEAST_ROWS = 2
+_LONGEST_ROW = 2000  # characters; no longer one fits into a chunk
 
 
 def blocks(text: str) -> list[tuple[int, int]]:
@@ -37,9 +38,13 @@ def _lines(text: str, fences: list[tuple[int, int]]) -> Iterator[tuple[int, int,
         elif fence:
             opened = (line.start(), fence["mark"])
         else:
-            yield line.start(), line.end(), _ROW.fullmatch(line[0].rstrip("\n")) is not None
+            yield line.start(), line.end(), _is_row(line[0])
     if opened is not None:  # it ends with the text
         fences.append((opened[0], len(text)))
+
+
+def _is_row(line: str) -> bool:
+    return "|" in line and len(line) <= _LONGEST_ROW and _ROW.fullmatch(line) is not None
 
 
 def _take(run: list[tuple[int, int]], found: list[tuple[int, int]]) -> None:

@@ -104,6 +104,6 @@ def characteristic_words(groups: Sequence[Sequence[str]]) -> list[list[str]]:
 
 def _flat(vectors: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
     n = len(vectors)
-    if n < 3:
+    if n < 3 or np.ptp(vectors, axis=0).max() < 1e-6:  # equal points span no plane
         return np.array([[i, 0.0] for i in range(n)], np.float32).reshape(n, 2)
     return np.asarray(PCA(2, random_state=seed).fit_transform(vectors), np.float32)

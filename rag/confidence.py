@@ -10,7 +10,7 @@ from rag.evidence import Evidence, share
 from rag.records import Hit, SearchResult
 from rag.unrelated import above_unrelated
 
-_NEAR_ENOUGH = 0.5  # of 0.7 x the best similarity + 0.3 x the best passage's share of the words
+_NEAR_ENOUGH = 0.45  # of 0.7 x the best similarity + 0.3 x the best passage's share of the words
 _WORDS_ENOUGH = 0.25  # of the words, where there is no similarity
 _UNKNOWN = 0.25  # of the question's words may stand nowhere in the library, where words decide
 

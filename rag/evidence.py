@@ -38,7 +38,7 @@ class Evidence:
     hit: Hit
     start: int
     end: int
-    # To the question, 0 where they are unrelated; None where the encoder does not speak its language
+    # To the question, 0 where unrelated; None where the encoder does not speak its language.
     similarity: float | None
     score: float
 

@@ -2,7 +2,6 @@
 
 import tempfile
 import threading
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from rag import uploads
 from rag.errors import ModelMissing, NotFound, UsageError
 from rag.ingest import Ingest, Outcome
 from rag.loaded import LoadedModels
+from rag.loaders.cleaning import clean, is_blank
 from rag.records import ExtractedText, LibraryStatus
 from rag.settings import Settings
 from rag.sources import Source, files, on_disk, sources, stored_path
@@ -119,6 +119,8 @@ class Library:
         run = self._run(name, tags, stop)
         with tempfile.TemporaryDirectory(prefix="attest-") as scratch:
             yield from run.run(self._sources(paths, Path(scratch)))
+        if not self.exists(name):  # nothing was there to be added, now or before
+            return
         for _ in run.complete():
             pass
         if not stop():
@@ -178,10 +180,31 @@ class Library:
         Returns:
             its outcome; of an archive those of its members
         """
-        file = uploads.keep(self.settings.home, name, content)
-        outcomes = list(self.ingest([file], collection, tags=tags))
-        self._discard_upload(stored_path(file))
-        return outcomes
+        file = self.keep_upload(name, content)
+        return list(self.ingest_uploads([file], collection, tags=tags))
+
+    def keep_upload(self, name: str, content: bytes) -> Path:
+        """Keep a file that was handed over; `ingest_uploads` adds it.
+
+        Raises:
+            UsageError: the name is none for a file.
+        """
+        return uploads.keep(self.settings.home, name, content)
+
+    def ingest_uploads(
+        self,
+        files: Sequence[Path],
+        collection: str | None = None,
+        *,
+        tags: Sequence[str] = (),
+        stop: Stop = never,
+    ) -> Iterator[Outcome]:
+        """As `ingest`, and lets go of kept files that nothing could be read from."""
+        try:
+            yield from self.ingest(files, collection, tags=tags, stop=stop)
+        finally:
+            for file in files:
+                self._discard_upload(stored_path(file))
 
     def complete(self, collection: str | None = None, *, stop: Stop = never) -> Iterator[int]:
         """Make the vectors that are still missing; the number of chunks of each batch."""
@@ -374,7 +397,7 @@ def tag_name(name: str) -> str:
     Raises:
         UsageError: nothing is left of it, or it is longer than 100 characters.
     """
-    tag = " ".join(unicodedata.normalize("NFC", name).removeprefix("#").split())
-    if not tag or len(tag) > 100:
+    tag = " ".join(clean(name)[0].strip().removeprefix("#").split())
+    if is_blank(tag) or len(tag) > 100:
         raise UsageError(f"{name!r} is no tag: write 1 to 100 characters")
     return tag

@@ -11,7 +11,6 @@ from rag.records import Answer, Citation, Hit, LibraryStatus, Report, SearchResu
 
 if TYPE_CHECKING:
     from index.verify import Verification
-
     from rag.reembed import Moved
     from rag.upkeep import Archived
 

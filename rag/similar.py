@@ -46,6 +46,7 @@ def similar_documents(
     """
     began = time.perf_counter()
     library = collection.vectors()
+    held = len(library.ids)
     if isinstance(asked, Path):
         name, rows = str(asked), _encoded(asked, embedder, load)
     else:
@@ -58,7 +59,7 @@ def similar_documents(
         for rank, (match, part) in enumerate(zip(matches, chunks, strict=True), start=1)
     )
     took = round((time.perf_counter() - began) * 1000, 1)
-    return SearchResult(name, hits, WordFrequencies(0, {}), {"total": took})
+    return SearchResult(name, hits, WordFrequencies(held, {}), {"total": took})
 
 
 def _encoded(

@@ -13,11 +13,12 @@ from rag.records import Answer, LibraryStatus, Report, SearchResult
 
 if TYPE_CHECKING:
     from index.verify import Verification
-
     from rag.reembed import Moved
     from rag.upkeep import Archived
 
 _WIDTH = 96
+_SNIPPET = 280  # characters of a passage
+_EMPTY = "the library is empty: add documents with `attest add PATH`"
 
 
 def with_markers(given: Answer) -> str:
@@ -47,7 +48,7 @@ def answer(given: Answer) -> str:
 
 def search(result: SearchResult) -> str:
     if not result.hits:
-        return "nothing found"
+        return _EMPTY if not result.words.chunks else "nothing found"
     blocks = []
     for hit in result.hits:
         parts = [f"score {hit.score:.3f}"]
@@ -58,7 +59,9 @@ def search(result: SearchResult) -> str:
         chunk = hit.chunk
         head = f"{hit.rank}. {chunk.document.title}{_page(chunk.page)}  ({', '.join(parts)})"
         where = " › ".join((chunk.document.path, *chunk.heading))
-        blocks.append("\n".join([head, f"   {where}", *_indented(_short(chunk.text))]))
+        blocks.append(
+            "\n".join([head, f"   {where}", *_indented(_snippet(chunk.text, result.query))])
+        )
     return "\n\n".join(blocks)
 
 
@@ -88,14 +91,14 @@ def summary(done: Sequence[Outcome]) -> str:
 
 
 def outcome(one: Outcome) -> str:
-    tail = f"{one.chunks} chunks" if one.reason is None else one.reason
+    tail = _chunks(one.chunks) if one.reason is None else one.reason
     warned = "".join(f"\n{'':12}note: {warning}" for warning in one.warnings)
     return f"{one.status:<12}{one.path}  ({tail}){warned}"
 
 
 def documents(rows: Sequence[StoredDocument]) -> str:
     if not rows:
-        return "the library is empty: add documents with `attest add PATH`"
+        return _EMPTY
     lines = [f"{'id':>5}  {'status':<12}{'chunks':>6}  title — path"]
     for row in rows:
         lines.append(f"{row.id:>5}  {row.status:<12}{row.chunks:>6}  {row.title} — {row.path}")
@@ -209,13 +212,26 @@ def _languages(codes: Sequence[str]) -> str:
     return ", ".join(codes) if len(codes) <= 4 else f"{len(codes)} languages"
 
 
+def _chunks(n: int) -> str:
+    return "1 chunk" if n == 1 else f"{n:,} chunks"
+
+
 def _page(page: int | None) -> str:
     return "" if page is None else f", page {page}"
 
 
-def _short(text: str) -> str:
+def _snippet(text: str, query: str) -> str:
+    """The text if it is short, else the part of it around the longest word of the query in it."""
     flat = " ".join(text.split())
-    return flat if len(flat) <= 280 else flat[:279] + "…"
+    if len(flat) <= _SNIPPET:
+        return flat
+    low = flat.lower()
+    words = sorted(query.lower().split(), key=len, reverse=True)
+    place = next((low.find(word) for word in words if word in low), 0)
+    start = max(0, min(place - _SNIPPET // 4, len(flat) - _SNIPPET))
+    start = flat.find(" ", start, start + 40) + 1 or start if start else 0
+    end = start + _SNIPPET
+    return f"{'…' if start else ''}{flat[start:end].strip()}{'…' if end < len(flat) else ''}"
 
 
 def _indented(text: str) -> list[str]:

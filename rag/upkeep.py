@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from index.archive import export, import_archive
 from index.repair import repair
 from index.verify import Problem, Verification, verify
-
 from rag import uploads
 from rag.errors import UsageError
 from rag.reembed import only_mover

@@ -14,7 +14,6 @@ from time import monotonic
 
 from index.errors import UnknownCollection, UnknownDocument
 from index.records import StoredDocument
-from rag import uploads
 from rag.assistant import Assistant
 from rag.ingest import Outcome
 from rag.sources import stored_path
@@ -89,20 +88,15 @@ class _Run(Thread):
 
     def run(self) -> None:
         try:
-            try:
-                for outcome in self._assistant.ingest(self.files):
-                    self.outcomes.append(outcome)
-            finally:
-                for file in self.files:
-                    if not self._assistant.catalog.reads_from(stored_path(file)):
-                        uploads.discard(file)
+            for outcome in self._assistant.ingest_uploads(self.files):
+                self.outcomes.append(outcome)
         except Exception as error:
             self.error = error
 
 
 def _kept(assistant: Assistant, file: Path, name: str, explain: Explain) -> Arrival:
     try:
-        kept = uploads.keep(assistant.settings.home, name, file.read_bytes())
+        kept = assistant.keep_upload(name, file.read_bytes())
         return Arrival(name, stored_path(kept))
     except Exception as error:
         failed = Outcome(name, None, "failed", reason=explain(error))

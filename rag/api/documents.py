@@ -45,11 +45,10 @@ def upload(
     names = [safe_name(sent_name(file.filename or "")) for file in files]
     for file in files:
         _check_size(file)
-    done = [
-        outcome
-        for name, file in zip(names, files, strict=True)
-        for outcome in attest.upload(name, file.file.read(), collection, tags=tags)
+    kept = [
+        attest.keep_upload(name, file.file.read()) for name, file in zip(names, files, strict=True)
     ]
+    done = list(attest.ingest_uploads(kept, collection, tags=tags))
     refused = all(one.status in ("empty", "unsupported", "failed") for one in done)
     return JSONResponse(shapes.outcomes(done), 422 if refused else 200)
 

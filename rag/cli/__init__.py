@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -72,6 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; whatever a user can cause ends in one line and an exit code."""
     from index.errors import StorageError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a pipe's encoding may lack what documents hold
+            stream.reconfigure(errors="replace")
     try:
         app(arguments)
     except (AttestError, StorageError) as error:
@@ -82,4 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(STOPPED)
     except BrokenPipeError:  # the reader of stdout has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:  # a full disk, a home that may not be written
+        typer.echo(f"attest: {error}", err=True)
         sys.exit(1)

@@ -44,7 +44,9 @@ def show(
 ) -> None:
     """Print a result for people or for programs."""
     if as_json:
-        typer.echo(json.dumps(shape(value), ensure_ascii=False, indent=2))
+        encoding = (sys.stdout.encoding or "utf-8").lower().replace("-", "")
+        ascii_only = not encoding.startswith("utf")  # escaped, where a letter would be lost
+        typer.echo(json.dumps(shape(value), ensure_ascii=ascii_only, indent=2))
     else:
         typer.echo(text(value))
 

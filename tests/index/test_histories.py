@@ -305,7 +305,7 @@ def _run(steps: list[tuple[object, ...]], url: str | None = None) -> None:
         history.check()
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(STEPS)
 def test_any_history_on_sqlite(steps: list[tuple[object, ...]]) -> None:
     _run(steps)

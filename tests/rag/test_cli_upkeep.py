@@ -181,3 +181,19 @@ def test_ctrl_c_keeps_what_is_done(settings: Settings, tmp_path: Path) -> None:
     with Assistant.open(settings) as attest:
         done = [row for row in attest.documents() if row.status == "indexed" and not row.pending]
         assert 1 <= reported <= len(done) < 3000
+
+
+def test_a_hit_shows_the_part_that_was_looked_for(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "long.txt"
+    file.write_text("a b " * 110 + "끝표식ZETA " + "c d " * 90, encoding="utf-8")
+    run("add", file)
+    out = run("search", "끝표식ZETA", "--mode", "lexical").out
+    assert "끝표식ZETA" in out
+
+
+def test_a_home_that_cannot_be_made_is_one_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    ran = run("status", "--home", tmp_path / "file")
+    assert ran.code == 1
+    assert ran.err.startswith("attest: ")
+    assert ran.err.count("\n") == 1
