@@ -1,7 +1,7 @@
 """The catalogue of a home: collections, documents, chunks and their vectors, in one database."""
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -16,18 +16,17 @@ from index import feed, filters, lifecycle, reads
 from index.chunk_rows import chunk_ids, insert_vectors, take_turn
 from index.database import Database
 from index.errors import ModelMismatch, UnknownCollection
+from index.given import check_chunks, check_model, check_shape
 from index.records import (
     Counts,
     Filter,
     Ids,
     Model,
     NewDocument,
-    OwnedVectors,
     Rejected,
     StoredChunk,
     StoredCollection,
     StoredDocument,
-    Vectors,
     WaitingChunk,
 )
 from index.reembedding import Move, clear_others
@@ -147,12 +146,12 @@ class Catalog:
             ValueError: There are no chunks, a chunk is not the slice of the text that it claims
                 to be, or the vectors do not fit the chunks or the collection.
         """
-        _check_chunks(document)
+        check_chunks(document)
         with self.database.writing() as connection:
             found = _in_turn(connection, collection)
-            _check_model(found, fingerprint)
+            check_model(found, fingerprint)
             if vectors is not None:
-                _check_shape(found, len(document.chunks), vectors)
+                check_shape(found, len(document.chunks), vectors)
             key = lifecycle.store(connection, found.id, document, vectors, fingerprint)
             return reads.document(connection, key)
 
@@ -178,8 +177,8 @@ class Catalog:
         """
         with self.database.writing() as connection:
             found = _in_turn(connection, collection)
-            _check_model(found, fingerprint)
-            _check_shape(found, len(ids), vectors)
+            check_model(found, fingerprint)
+            check_shape(found, len(ids), vectors)
             wanted = set(feed.without_vector(connection, ids, fingerprint))
             rows = [row for row, key in enumerate(ids) if int(key) in wanted]
             keys = [int(ids[row]) for row in rows]
@@ -335,32 +334,6 @@ class Catalog:
         _discard(_unused_folders(self.home, self.database))
         return cleared
 
-    def vector_blocks(self, collection: str, size: int = 4096) -> Iterator[Vectors]:
-        """All vectors of a collection by ascending chunk id, in blocks of at most `size`."""
-        last = 0
-        while True:
-            with self.database.reading() as connection:
-                found = reads.collection(connection, collection)
-                block = feed.vector_block(connection, found, last, size)
-            if not block.ids.size:
-                return
-            yield block
-            last = int(block.ids[-1])
-
-    def owned_vectors(self, collection: str) -> OwnedVectors:
-        """All vectors of a collection by ascending chunk id, with the documents they belong to."""
-        blocks = list(self.vector_blocks(collection))
-        if not blocks:
-            nothing = np.empty(0, np.int64)
-            return OwnedVectors(nothing, nothing, np.empty((0, 0), np.float32))
-        ids = np.concatenate([block.ids for block in blocks])
-        rows = np.concatenate([block.rows for block in blocks])
-        with self.database.reading() as connection:
-            owners = feed.owners(connection, ids)
-        live = np.array([key in owners for key in ids.tolist()], bool)
-        documents = np.array([owners[key] for key in ids[live].tolist()], np.int64)
-        return OwnedVectors(ids[live], documents, rows[live])
-
     def counts(self, collection: str) -> Counts:
         with self.database.reading() as connection:
             return reads.counts(connection, reads.collection(connection, collection))
@@ -401,30 +374,3 @@ def _collection_values(name: str, model: Model) -> dict[str, Any]:
         "dimensions": model.dimensions,
         "fusion_weight": 0.5,
     }
-
-
-def _check_chunks(document: NewDocument) -> None:
-    if not document.chunks:
-        raise ValueError(f"{document.path} has no chunks: reject it as empty")
-    for position, chunk in enumerate(document.chunks):
-        if document.text[chunk.start : chunk.end] != chunk.text:
-            raise ValueError(
-                f"{document.path}: chunk {position} is not text[{chunk.start}:{chunk.end}]"
-            )
-
-
-def _check_model(collection: StoredCollection, fingerprint: str) -> None:
-    if fingerprint != collection.model.fingerprint:
-        given = Model("the given model", fingerprint, collection.model.dimensions)
-        raise ModelMismatch(collection.name, collection.model, given)
-
-
-def _check_shape(
-    collection: StoredCollection, n_chunks: int, vectors: NDArray[np.floating[Any]]
-) -> None:
-    wanted = (n_chunks, collection.model.dimensions)
-    if vectors.shape != wanted:
-        raise ValueError(
-            f"{n_chunks} chunks of {collection.model.name} need vectors of shape {wanted}, "
-            f"not {vectors.shape}"
-        )

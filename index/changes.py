@@ -6,7 +6,7 @@ before it is searched. So it may be deleted, left behind by a kill or advanced b
 at any moment, and is right again after the next `catch_up`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from index import feed
 from index.database import Database
-from index.records import Changes, Entry, Ids, Side, StoredCollection, Vectors
+from index.records import (
+    Changes,
+    Entry,
+    Ids,
+    OwnedVectors,
+    Side,
+    StoredCollection,
+    Vectors,
+)
 
 Items = TypeVar("Items", contravariant=True)
 _Items = TypeVar("_Items")
@@ -64,6 +72,31 @@ class Feed:
         """In the order of `ids`, without those that have no vector of the collection's model."""
         with self._database.reading() as connection:
             return feed.vectors(connection, ids, self._collection.model)
+
+    def vector_blocks(self, size: int = 4096) -> Iterator[Vectors]:
+        """All vectors of the collection by ascending chunk id, in blocks of at most `size`."""
+        last = 0
+        while True:
+            with self._database.reading() as connection:
+                block = feed.vector_block(connection, self._collection, last, size)
+            if not block.ids.size:
+                return
+            yield block
+            last = int(block.ids[-1])
+
+    def owned_vectors(self) -> OwnedVectors:
+        """All vectors of the collection by ascending chunk id, with the documents they are of."""
+        blocks = list(self.vector_blocks())
+        if not blocks:
+            nothing = np.empty(0, np.int64)
+            return OwnedVectors(nothing, nothing, np.empty((0, 0), np.float32))
+        ids = np.concatenate([block.ids for block in blocks])
+        rows = np.concatenate([block.rows for block in blocks])
+        with self._database.reading() as connection:
+            owners = feed.owners(connection, ids)
+        live = np.array([key in owners for key in ids.tolist()], bool)
+        documents = np.array([owners[key] for key in ids[live].tolist()], np.int64)
+        return OwnedVectors(ids[live], documents, rows[live])
 
     def entries(self, ids: Ids) -> list[Entry]:
         """What the lexical index is to hold of these chunks, in no order."""

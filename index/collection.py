@@ -169,8 +169,12 @@ class Collection:
         return self._catalog.text(document_id)
 
     def vectors(self) -> OwnedVectors:
-        """As `Catalog.owned_vectors`."""
-        return self._catalog.owned_vectors(self.name)
+        """All vectors by ascending chunk id, with the documents they are of.
+
+        Raises:
+            UnknownCollection: There is no collection of this name yet.
+        """
+        return Feed(self._catalog.database, self._catalog.collection(self.name)).owned_vectors()
 
     def chunks(self, ids: Ids) -> list[StoredChunk]:
         """As `Catalog.chunks`."""

@@ -122,8 +122,8 @@ class Assistant(Library):
     def _search(self, query: str, k: int, mode: Mode, within: Within, name: str) -> SearchResult:
         opened = self.opened(name)
         embedder = None
-        if mode != "lexical" and self._encoder_speaks(name, query):
-            embedder = self.embedder(name)
+        if mode != "lexical" and self.encoders.speaks(name, query):
+            embedder = self.encoders.of(name)
         _check_length(query, embedder)
         return retrieve(
             query,
@@ -220,7 +220,7 @@ class Assistant(Library):
         if k < 1:
             raise UsageError(f"k ({k}) must be at least 1")
         name = collection or self.settings.collection
-        opened, embedder = self.opened(name), self.embedder(name)
+        opened, embedder = self.opened(name), self.encoders.of(name)
         try:
             row: StoredDocument | None = self.find(str(document), name)
         except UnknownDocument:
@@ -250,16 +250,13 @@ class Assistant(Library):
     def warm(self) -> None:
         """Load what a first question would wait for."""
         name = self.settings.collection
-        embedder = self.embedder(name)
+        embedder = self.encoders.of(name)
         embedder.embed_queries(["warm up"])
         with suppress(NotFound):
             self.models.writer()
 
-    def _encoder_speaks(self, collection: str, text: str) -> bool:
-        return speaks(self.encoder_name(collection), "ko" if is_korean(text) else "en")
-
     def _speakers(self, question: str, mode: AnswerMode, collection: str) -> Speakers:
-        encoder = self.encoder_name(collection)
+        encoder = self.encoders.name(collection)
         names = {"encoder": encoder}
         writes = mode != "extract" and speaks(
             self.settings.generator, "ko" if is_korean(question) else "en"
@@ -267,8 +264,8 @@ class Assistant(Library):
         if writes:
             names["generator"] = self.settings.generator
         return Speakers(
-            embedder=self.embedder(collection)
-            if self._encoder_speaks(collection, question)
+            embedder=self.encoders.of(collection)
+            if self.encoders.speaks(collection, question)
             else None,
             writer=self.models.writer() if writes else None,
             names=names,

@@ -9,10 +9,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from index import Catalog, Collection, Model, StoredDocument
-from index.errors import UnknownCollection, UnknownDocument
+from index.errors import UnknownDocument
 from index.tidy import tidy
 from rag import uploads
-from rag.errors import ModelMissing, NotFound, UsageError
+from rag.encoders import Encoders
+from rag.errors import NotFound, UsageError
 from rag.ingest import Ingest, Outcome
 from rag.loaded import LoadedModels
 from rag.loaders.cleaning import clean, is_blank
@@ -21,7 +22,6 @@ from rag.settings import Settings
 from rag.sources import Source, files, on_disk, sources, stored_path
 
 if TYPE_CHECKING:
-    from encoder import Embedder
     from rag.loaders.isolation import LoaderPool
 
 _LOADERS = 2  # processes that read files: one goes on while the other is held up
@@ -44,6 +44,7 @@ class Library:
         self.settings = settings
         self.models = LoadedModels(settings)
         self.catalog = catalog
+        self.encoders = Encoders(settings, catalog, self.models)
         self._collections: dict[str, Collection] = {}
         self._loaders: LoaderPool | None = None
         self._lock = threading.Lock()
@@ -331,50 +332,12 @@ class Library:
             loaders = self._loaders
         return loaders.load(file, ocr=self.settings.ocr)
 
-    def encoder_name(self, collection: str) -> str:
-        """The encoder that a collection was made with; a new one takes that of the settings."""
-        try:
-            return self.catalog.collection(collection).model.name
-        except UnknownCollection:
-            return self.settings.encoder
-
-    def embedder(self, collection: str) -> "Embedder":
-        """The encoder whose vectors a collection holds.
-
-        Raises:
-            ModelMissing: it is not on this machine, or another one has its name now.
-        """
-        try:
-            model = self.catalog.collection(collection).model
-        except UnknownCollection:
-            return self.models.embedder(self.settings.encoder)
-        return self._embedder_of(collection, model)
-
-    def _embedder_of(self, collection: str, model: Model) -> "Embedder":
-        made = f"the library {collection!r} was made by {model.name} ({model.fingerprint[:12]})"
-        wanted = self.settings.encoder
-        instead = f"move it to another model with `attest reembed {wanted}`"
-        try:
-            embedder = self.models.embedder(model.name)
-        except (NotFound, ModelMissing) as error:
-            raise ModelMissing(
-                f"{made}, which is not on this machine, and the settings name {wanted}: "
-                f"{error}; or {instead}. Search by words alone goes on: --mode lexical"
-            ) from error
-        if embedder.fingerprint != model.fingerprint:
-            raise ModelMissing(
-                f"{made}, but {model.name} is now another model ({embedder.fingerprint[:12]}): "
-                f"bring the old one back, or {instead}. Search by words alone goes on: "
-                "--mode lexical"
-            )
-        return embedder
-
     def _sources(self, paths: Sequence[Path], scratch: Path) -> Iterator[Source]:
         return sources(paths, self.settings.home, scratch, ocr=self.settings.ocr)
 
     def _run(self, name: str, tags: Sequence[str], stop: Stop) -> Ingest:
-        embedder = self.embedder(name)
-        model = Model(self.encoder_name(name), embedder.fingerprint, embedder.dimensions)
+        embedder = self.encoders.of(name)
+        model = Model(self.encoders.name(name), embedder.fingerprint, embedder.dimensions)
         collection = Collection.open(self.catalog, name, model)
         named = [tag_name(tag) for tag in tags]
         return Ingest(self.catalog, collection, embedder, self.load, stop=stop, tags=named)

@@ -118,7 +118,7 @@ def test_more_chunks_than_one_query_can_bind(collection: Collection, catalog: Ca
 
 
 def test_all_vectors_come_in_blocks(stocked: Catalog) -> None:
-    blocks = list(stocked.vector_blocks("default", size=4))
+    blocks = list(feed_of(stocked).vector_blocks(size=4))
     assert [len(block.ids) for block in blocks] == [4, 2]
     ids = np.concatenate([block.ids for block in blocks])
     assert ids.tolist() == sorted(ids.tolist())

@@ -7,6 +7,7 @@ import pytest
 
 from index.errors import UnknownCollection, UnknownDocument
 from rag import Answer, Assistant
+from rag.encoders import Encoders
 from rag.errors import NotFound, TooLong, UsageError
 from rag.records import Within
 
@@ -164,7 +165,7 @@ def test_what_the_documents_do_not_hold_is_declined(
     library: Assistant, question: str, declined: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Random vectors have cosines near one: what is judged here is the words.
-    monkeypatch.setattr(Assistant, "_encoder_speaks", lambda *_: False)
+    monkeypatch.setattr(Encoders, "speaks", lambda *_: False)
     given = library.ask(question, mode="extract")
 
     assert given.abstained

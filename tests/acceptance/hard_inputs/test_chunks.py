@@ -49,7 +49,7 @@ def test_a13_nothing_behind_the_limit_is_lost(shelf: Shelf, name: str) -> None:
 
 @pytest.mark.parametrize("name", TAILS)
 def test_a12_a13_chunks_are_slices_within_the_limit(shelf: Shelf, name: str) -> None:
-    text, embedder = shelf.text(name), shelf.attest.embedder("default")
+    text, embedder = shelf.text(name), shelf.attest.encoders.of("default")
     parts = shelf.attest.opened("default").chunks(_ids(shelf, name))
     parts.sort(key=lambda part: part.start)
 
@@ -80,7 +80,7 @@ def test_a12_a_citation_covers_the_place_that_it_quotes(shelf: Shelf) -> None:
 
 
 def test_a13_a_text_over_the_limit_is_refused_by_the_encoder(shelf: Shelf) -> None:
-    embedder = shelf.attest.embedder("default")
+    embedder = shelf.attest.encoders.of("default")
     for embed in (embedder.embed_documents, embedder.embed_queries):
         with pytest.raises(LengthError, match=r"2002 tokens is over the encoder's limit of 256"):
             embed(["a " * 2_000])
@@ -89,7 +89,7 @@ def test_a13_a_text_over_the_limit_is_refused_by_the_encoder(shelf: Shelf) -> No
 def test_a14_vectors_have_length_one_and_scores_stay_in_bounds(shelf: Shelf) -> None:
     vectors = shelf.attest.opened("default").vectors().rows
     assert np.abs(np.linalg.norm(vectors, axis=1) - 1).max() <= 1e-5
-    made = shelf.attest.embedder("default").embed_documents(["a", "river path", "x" * 200])
+    made = shelf.attest.encoders.of("default").embed_documents(["a", "river path", "x" * 200])
     assert np.abs(np.linalg.norm(made, axis=1) - 1).max() <= 1e-5
     for query in ("river path", "umbrella", "가나다"):
         for mode in ("dense", "hybrid"):

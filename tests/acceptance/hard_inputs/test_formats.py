@@ -260,7 +260,7 @@ def test_a08_what_stands_in_code_is_no_heading(shelf: Shelf, name: str) -> None:
 def test_a09_a_cell_of_any_length_loses_nothing(shelve: Shelve) -> None:
     shelf = shelve({name: text.encode() for name, text in CELLS.items()})
 
-    limit = shelf.attest.embedder("default").max_tokens
+    limit = shelf.attest.encoders.of("default").max_tokens
     for name, words in _CELL_WORDS.items():
         assert shelf.outcomes[name].status == "added"
         for word in words:

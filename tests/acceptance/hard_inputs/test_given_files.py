@@ -121,7 +121,7 @@ def test_equal_texts_leave_room_for_others(attest: Assistant) -> None:
 
 
 def test_no_chunk_is_over_the_limit_and_offsets_hold(attest: Assistant) -> None:
-    limit = attest.embedder("default").max_tokens
+    limit = attest.encoders.of("default").max_tokens
     for row in attest.documents():
         parts = attest.opened("default").chunks(attest.catalog.chunk_ids(row.id))
         text = attest.text(row.id) if parts else ""
