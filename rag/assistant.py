@@ -19,6 +19,7 @@ from rag.loaders.cleaning import clean, is_blank
 from rag.records import EVERYWHERE, Answer, AnswerMode, Mode, Report, SearchResult, Within
 from rag.reembed import Moved, reembed
 from rag.retrieve import retrieve
+from rag.unrelated import unrelated_cosine
 
 if TYPE_CHECKING:
     from encoder import Embedder
@@ -251,7 +252,9 @@ class Assistant(Library):
         """Load what a first question would wait for."""
         name = self.settings.collection
         embedder = self.encoders.of(name)
-        embedder.embed_queries(["warm up"])
+        unrelated_cosine(embedder)
+        if self.exists(name):
+            self.opened(name).catch_up()
         with suppress(NotFound):
             self.models.writer()
 

@@ -104,8 +104,11 @@ def serve(assistant: Assistant, listener: socket.socket) -> None:
 
 
 def _warm(assistant: Assistant) -> None:
+    """Load the models, and make the vectors that a run before this one left to be made."""
     try:
         assistant.warm()
+        for _ in assistant.complete():
+            pass
     except Exception as error:
         print(f"attest: the models could not be loaded: {error}", file=sys.stderr, flush=True)
 
