@@ -30,6 +30,7 @@ class Benchmark(StrEnum):
 
     embedding = "embedding"
     generation = "generation"
+    ingest = "ingest"
     retrieval = "retrieval"
     answers = "answers"
     memory = "memory"
@@ -61,7 +62,7 @@ def run(
         list[Benchmark] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="embedding, generation, retrieval, answers, memory, scale; all but scale "
+            help="embedding, generation, ingest, retrieval, answers, memory, scale; all but scale "
             "if none is named.",
         ),
     ] = None,
@@ -146,6 +147,16 @@ def _table(name: Benchmark, options: Options) -> Table:
 
             return generation.measure(
                 generator=locate(options.generator, options.models),
+                rounds=options.rounds,
+                threads=options.threads,
+            )
+        case Benchmark.ingest:
+            from benchmarks import ingest
+
+            return ingest.measure(
+                models=options.models,
+                encoder=options.encoder,
+                data=options.data,
                 rounds=options.rounds,
                 threads=options.threads,
             )

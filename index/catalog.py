@@ -21,6 +21,7 @@ from index.records import (
     Counts,
     Filter,
     Ids,
+    Known,
     Model,
     NewDocument,
     Rejected,
@@ -254,11 +255,14 @@ class Catalog:
         with self.database.reading() as connection:
             return reads.at(connection, reads.collection(connection, collection).id, path)
 
-    def with_content(self, collection: str, sha256: str) -> list[StoredDocument]:
-        """The documents whose files hold exactly this, by ascending id."""
+    def known(self, collection: str, path: str, sha256: str) -> Known:
+        """What there is at a path, and what holds exactly this content."""
         with self.database.reading() as connection:
             found = reads.collection(connection, collection)
-            return reads.with_content(connection, found.id, sha256)
+            return Known(
+                reads.at(connection, found.id, path),
+                tuple(reads.with_content(connection, found.id, sha256)),
+            )
 
     def matching(self, collection: str, given: Filter) -> list[int]:
         """The ids of the documents that a filter admits, in ascending order.

@@ -16,6 +16,7 @@ from index.records import (
     Candidates,
     Filter,
     Ids,
+    Known,
     Model,
     NewDocument,
     OwnedVectors,
@@ -156,13 +157,12 @@ class Collection:
         """As `Catalog.documents`; none before the first."""
         return [] if self._existing() is None else self._catalog.documents(self.name)
 
-    def at(self, path: str) -> StoredDocument | None:
-        """As `Catalog.at`; None before the first."""
-        return None if self._existing() is None else self._catalog.at(self.name, path)
-
-    def with_content(self, sha256: str) -> list[StoredDocument]:
-        """As `Catalog.with_content`; none before the first."""
-        return [] if self._existing() is None else self._catalog.with_content(self.name, sha256)
+    def known(self, path: str, sha256: str) -> Known:
+        """As `Catalog.known`; nothing before the first document."""
+        try:
+            return self._catalog.known(self.name, path, sha256)
+        except UnknownCollection:
+            return Known()
 
     def text(self, document_id: int) -> str:
         """As `Catalog.text`."""

@@ -100,6 +100,14 @@ class StoredDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What a collection knows of a file before it is read."""
+
+    here: StoredDocument | None = None  # the document of its path
+    same: tuple[StoredDocument, ...] = ()  # documents of its content, by ascending id
+
+
+@dataclass(frozen=True, slots=True)
 class Filter:
     """Which documents a search stays within: those that meet every condition that is given."""
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from index import Catalog, Collection, NewDocument, Rejected, StoredDocument
 from index.chunk_rows import chunk_key
+from index.records import Known
 from rag.chunking import encoded_text
 from rag.loaders import LoadError, media_type
 from rag.loaders.names import shown_name
@@ -152,35 +153,39 @@ class Ingest:
                 left.text.cancel()
 
     def _examine(self, source: Source, threads: ThreadPoolExecutor) -> Outcome | _Examined:
-        earlier = self._collection.at(source.path)
         try:
             content = Content("", 0, "") if source.file is None else content_of(source.file)
         except OSError as error:
+            here = self._collection.known(source.path, "").here
             reason = f"it cannot be opened: {error.strerror or error}"
-            return Outcome(source.path, earlier.id if earlier else None, "failed", reason=reason)
+            return Outcome(source.path, here.id if here else None, "failed", reason=reason)
         if source.refused is not None:
             return self._rejected(source, content, source.refused)
-        known = self._known(source, content, earlier)
-        if known is None:
+        known = self._collection.known(source.path, content.sha256)
+        done = self._done(source, content, known)
+        if done is None:
             assert source.file is not None
-            return _Examined(source, content, earlier, threads.submit(self._load, source.file))
+            return _Examined(source, content, known.here, threads.submit(self._load, source.file))
         source.discard()
-        self._tag(known)
-        return known
+        self._tag(done)
+        return done
 
-    def _known(
-        self, source: Source, content: Content, earlier: StoredDocument | None
-    ) -> Outcome | None:
+    def _done(self, source: Source, content: Content, known: Known) -> Outcome | None:
         """What became of a file whose content the library has already."""
-        if earlier and earlier.sha256 == content.sha256:
-            if earlier.modified != content.modified:
-                self._catalog.touch(earlier.id, content.modified)
+        here = known.here
+        if here and here.sha256 == content.sha256:
+            if here.modified != content.modified:
+                self._catalog.touch(here.id, content.modified)
             # A file that was refused before is refused again, with its reason.
-            return _of(earlier, "unchanged" if earlier.status == "indexed" else earlier.status)
-        for same in self._collection.with_content(content.sha256):
-            if same.status in ("indexed", "duplicate") and on_disk(same.path) is None:
-                row = self._catalog.rename(same.id, source.path, content.modified)
-                return Outcome(row.path, row.id, "updated", row.chunks, f"renamed from {same.path}")
+            return _of(here, "unchanged" if here.status == "indexed" else here.status)
+        same = [row for row in known.same if row.status in ("indexed", "duplicate")]
+        for row in same:
+            if on_disk(row.path) is None:
+                moved = self._catalog.rename(row.id, source.path, content.modified)
+                reason = f"renamed from {row.path}"
+                return Outcome(moved.path, moved.id, "updated", moved.chunks, reason)
+        if not same:
+            return None
         copy = self._collection.add_duplicate(
             source.path, content.sha256, content.size, content.modified
         )
