@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 
 from rag import Assistant, shapes
 from rag.api import create_app
+from rag.encoders import Encoders
 from rag.errors import TooLong, UsageError
 from rag.records import Within
 from tests.acceptance.hard_inputs.conftest import Ran, Shelve
@@ -156,7 +157,7 @@ def test_a39_a_blank_question_is_refused_before_any_encoder(
     monkeypatch: pytest.MonkeyPatch,
     name: str,
 ) -> None:
-    monkeypatch.setattr(Assistant, "embedder", lambda *_: pytest.fail("an encoder was asked"))
+    monkeypatch.setattr(Encoders, "of", lambda *_: pytest.fail("an encoder was asked"))
     question = BLANK[name]
 
     for ask in (attest.search, attest.ask):
