@@ -155,8 +155,11 @@ def _check(world: World) -> None:
     for path, text in list(world.done.items()):
         if path in stored:
             assert stored[path] in (text, disk.get(path)), f"another text: {path}"
+            world.done[path] = stored[path]  # an update may have come to its end unreported
         else:
-            assert _went_rightly(world, path, text, stored, disk), f"lost: {path}"
+            assert _went_rightly(world, path, text, stored, disk), (
+                f"lost by {world.command}: {path}"
+            )
             del world.done[path]
     for path in world.removed - disk.keys():
         assert path not in stored, f"back again: {path}"
