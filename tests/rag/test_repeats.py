@@ -12,7 +12,7 @@ LETTER = "Dear member, the pool stays closed on Monday for cleaning, as every we
         (LETTER, LETTER.replace("Dear", "DEAR").replace(", ", ",\n"), True),
         (LETTER, LETTER + " Thanks.", True),
         (LETTER, LETTER.replace("Monday", "Friday").replace("pool", "sauna"), False),
-        ("fee: 7300", "fee: 7400", False),
+        (LETTER + " The fee is 7300 won.", LETTER + " The fee is 7400 won.", False),
         ("QX-808 weighs 2 kg", "QX-809 weighs 2 kg", False),
         ("수영장은 월요일에 쉽니다", "수영장은 월요일에 쉽니다.", True),
         ("수영장은 월요일에 쉽니다", "도서관은 월요일에 쉽니다", False),
