@@ -188,6 +188,34 @@ def write(
         raise
 
 
+def write_tensors(file: Path, tensors: Mapping[str, Tensor], *, note: Mapping[str, Any]) -> None:
+    """Write tensors with a note of anything that JSON holds: aside, flushed, renamed into place."""
+    aside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(whole, aside, metadata={"note": json.dumps(note)})
+        _flush(aside)
+        aside.replace(file)
+    except SafetensorError as error:  # a full disk, as the library tells of it
+        raise OSError(f"{file} cannot be written: {error}") from error
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What `write_tensors` wrote.
+
+    Raises:
+        CheckpointError: the file is damaged, or was written by something else.
+    """
+    try:
+        with safe_open(file, framework="pt") as opened:
+            note = json.loads(opened.metadata()["note"])
+            return {name: opened.get_tensor(name) for name in opened.keys()}, note  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{file} is damaged or not of this kind: {error}") from error
+
+
 def _flush(file: Path) -> None:
     with file.open("rb+") as opened:
         os.fsync(opened.fileno())

@@ -2,7 +2,8 @@
 
 ModelError
 ├── CheckpointError    a checkpoint is missing, damaged, or of a kind that is not read
-└── LengthError        more tokens than the model or its cache has places for
+├── LengthError        more tokens than the model or its cache has places for
+└── TrainingError      a run cannot begin or go on: its data, its settings, or its numbers
 """
 
 
@@ -21,3 +22,7 @@ class LengthError(ModelError):
         super().__init__(message)
         self.tokens = tokens
         self.limit = limit
+
+
+class TrainingError(ModelError):
+    """A run cannot begin or go on: the message names the step, the numbers and the remedy."""
