@@ -6,8 +6,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from transformer import masks
 from transformer.cache import Cache
 from transformer.position import Rotation, rotate
+
+_SHORT = 512  # positions
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
@@ -29,9 +32,29 @@ def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, causal: bool
         # The heads of a group ask the same keys: one query position turns into h / g of them.
         grouped = F.scaled_dot_product_attention(q.view(b, g, h // g, e), k, v)
         return grouped.reshape(b, h, 1, e)
+    if _learns_faster_in_products(q, k):
+        return _products(q, k, v, masks.causal(s, s) if causal else mask)
     return F.scaled_dot_product_attention(
         q, k, v, attn_mask=mask, is_causal=causal and s > 1, enable_gqa=g != h
     )
+
+
+def _learns_faster_in_products(q: Tensor, k: Tensor) -> bool:
+    """The fused kernel of CPUs goes backward through short bfloat16 rows at a quarter of the speed
+    (measured with torch 2.13 at 32 to 512 positions; level at 2,048). In float32 it wins."""
+    learning = torch.is_grad_enabled() and q.requires_grad and q.shape[1] == k.shape[1]
+    short = q.shape[2] * k.shape[2] <= _SHORT**2
+    return learning and short and q.dtype == torch.bfloat16 and q.device.type == "cpu"
+
+
+def _products(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+    """`attend`, one matrix product after the other."""
+    scores = q * q.shape[-1] ** -0.5 @ k.transpose(-2, -1)  # (b, h, s, t)
+    if mask is None:
+        return torch.matmul(scores.softmax(-1), v)
+    # The lowest number, not infinity: a query that may attend nowhere must not learn from NaN.
+    barred = torch.zeros(mask.shape, dtype=q.dtype).masked_fill_(~mask, torch.finfo(q.dtype).min)
+    return torch.matmul((scores + barred).softmax(-1), v) * mask.any(-1, keepdim=True)
 
 
 class Attention(nn.Module):

@@ -1,6 +1,7 @@
 """The residual block, normalised before its two parts or after them (Xiong et al. 2020)."""
 
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from transformer.attention import Attention
 from transformer.cache import Cache
@@ -9,6 +10,8 @@ from transformer.position import Rotation
 
 class Block(nn.Module):
     """Attention, then feed-forward, each beside a residual path.
+
+    While it is trained, `dropout` is the share of what each of the two adds that is left out.
 
     Args:
         attention: over x
@@ -33,6 +36,7 @@ class Block(nn.Module):
         self.attention_norm = attention_norm
         self.feed_forward_norm = feed_forward_norm
         self.pre_norm = pre_norm
+        self.dropout = 0.0
 
     def forward(
         self,
@@ -47,12 +51,19 @@ class Block(nn.Module):
         """x (b, s, d) to (b, s, d); the keywords are those of `Attention.forward`."""
 
         def attention(y: Tensor) -> Tensor:
-            return self.attention(  # type: ignore[no-any-return]
+            added = self.attention(
                 y, mask=mask, causal=causal, rotation=rotation, cache=cache, layer=layer
             )
+            return self._dropped(added)
+
+        def feed_forward(y: Tensor) -> Tensor:
+            return self._dropped(self.feed_forward(y))
 
         if self.pre_norm:
             x = x + attention(self.attention_norm(x))
-            return x + self.feed_forward(self.feed_forward_norm(x))  # type: ignore[no-any-return]
+            return x + feed_forward(self.feed_forward_norm(x))
         x = self.attention_norm(x + attention(x))
-        return self.feed_forward_norm(x + self.feed_forward(x))  # type: ignore[no-any-return]
+        return self.feed_forward_norm(x + feed_forward(x))  # type: ignore[no-any-return]
+
+    def _dropped(self, added: Tensor) -> Tensor:
+        return F.dropout(added, self.dropout) if self.training and self.dropout else added

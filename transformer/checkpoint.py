@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import load as load_bytes
+from safetensors.torch import save as save_bytes
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
@@ -183,6 +185,9 @@ def write(
         for file in aside.iterdir():
             _flush(file)
         aside.rename(folder)
+    except SafetensorError as error:  # a full disk, as the library tells of it
+        shutil.rmtree(aside, ignore_errors=True)
+        raise OSError(f"{folder} cannot be written: {error}") from error
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
@@ -214,6 +219,41 @@ def read_tensors(file: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             return {name: opened.get_tensor(name) for name in opened.keys()}, note  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{file} is damaged or not of this kind: {error}") from error
+
+
+def tensors_to_bytes(tensors: Mapping[str, Tensor], *, note: Mapping[str, Any]) -> bytes:
+    """What `write_tensors` would write, for whoever keeps it elsewhere."""
+    whole = {name: tensor.detach().contiguous() for name, tensor in tensors.items()}
+    return save_bytes(whole, metadata={"note": json.dumps(note)})
+
+
+def tensors_from_bytes(content: bytes, *, where: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What `tensors_to_bytes` gave.
+
+    Args:
+        content: a safetensors file
+        where: it comes from, for messages
+
+    Raises:
+        CheckpointError: it is damaged, or was written by something else.
+    """
+    try:
+        tensors = load_bytes(content)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        return tensors, json.loads(header["__metadata__"]["note"])
+    except (SafetensorError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{where} is damaged or not of this kind: {error}") from error
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all: aside, flushed, renamed into place."""
+    aside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    try:
+        aside.write_bytes(content)
+        _flush(aside)
+        aside.replace(file)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def _flush(file: Path) -> None:

@@ -3,6 +3,7 @@
 ModelError
 ├── CheckpointError    a checkpoint is missing, damaged, or of a kind that is not read
 ├── LengthError        more tokens than the model or its cache has places for
+├── ConfigError        a config file, or a setting given beside it, cannot be
 └── TrainingError      a run cannot begin or go on: its data, its settings, or its numbers
 """
 
@@ -22,6 +23,10 @@ class LengthError(ModelError):
         super().__init__(message)
         self.tokens = tokens
         self.limit = limit
+
+
+class ConfigError(ModelError):
+    """A setting that cannot be: the message names it as it is written, and what could stand."""
 
 
 class TrainingError(ModelError):

@@ -16,6 +16,14 @@ def padding(mask: Tensor) -> Tensor:
     return mask[:, None, None, :]
 
 
+def segments(numbers: Tensor) -> Tensor:
+    """Every query sees the keys of its own segment: (b, s) numbers of segments to (b, 1, s, s).
+
+    Padding is a segment of its own, number 0, so that no query is left without a key.
+    """
+    return (numbers[:, :, None] == numbers[:, None, :])[:, None]
+
+
 def lengths(counts: Tensor, width: int) -> Tensor:
     """Right-padded rows of counts[i] tokens each, as a token mask (b, width)."""
     return torch.arange(width) < counts[:, None]

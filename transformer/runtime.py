@@ -37,6 +37,33 @@ def _timed(rows: Tensor, matrix: Tensor) -> float:
     return time.thread_time() - began
 
 
+@lru_cache(maxsize=4)
+def matrix_peak(dtype: torch.dtype) -> float:
+    """Floating-point operations a second that one large matrix product reaches here at best."""
+    side, where = 1536, device()
+    left, right = (torch.ones(side, side, dtype=dtype, device=where) for _ in range(2))
+    seconds = []
+    for _ in range(7):
+        began = time.perf_counter()
+        (left @ right)[0, 0].item()  # asking for a number waits for a device that works alone
+        seconds.append(time.perf_counter() - began)
+    return 2 * side**3 / min(seconds)
+
+
+def device() -> torch.device:
+    """Where models are trained: this process's CUDA device, else the processor."""
+    if torch.cuda.is_available():
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    return torch.device("cpu")
+
+
+def training_dtype() -> torch.dtype:
+    """bfloat16 where models are trained faster in it, else float32."""
+    if device().type == "cuda":
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+    return fast_dtype()
+
+
 def set_threads(threads: int | None) -> int:
     """Use so many cores in torch; None takes all that this process may run on. The number taken."""
     taken = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads

@@ -103,6 +103,43 @@ class Tokenizer:
         """Ids of each text with what the model expects around it ([CLS] … [SEP])."""
         return [list(row.ids) for row in self._backend.encode_batch_fast(list(texts))]
 
+    def encode_with_offsets(
+        self, texts: Sequence[str]
+    ) -> tuple[list[list[int]], list[list[tuple[int, int]]]]:
+        """Ids of each text, nothing put around them, and where in it each token stands.
+
+        Returns:
+            ids, and for each id start and end in code points of the text, without the white space
+            that a token may begin with; tokens that are nothing else have start == end
+        """
+        encoded = self._backend.encode_batch(list(texts), add_special_tokens=False)
+        ids = [list(row.ids) for row in encoded]
+        pairs = zip(encoded, texts, strict=True)
+        return ids, [[_trimmed(text, *place) for place in row.offsets] for row, text in pairs]
+
+    @cached_property
+    def around(self) -> tuple[list[int], list[int]]:
+        """The ids that the model expects before a text and behind it: [CLS] and [SEP], as a rule.
+
+        Empty where the tokenizer puts nothing around a text.
+        """
+        whole = self._backend.encode("0")
+        specials = whole.special_tokens_mask
+        if 0 not in specials:
+            return list(whole.ids), []
+        first, last = specials.index(0), len(specials) - specials[::-1].index(0)
+        return list(whole.ids[:first]), list(whole.ids[last:])
+
+    @cached_property
+    def between(self) -> list[int]:
+        """The ids between two texts of one row: [SEP], and </s></s> where rows begin with <s>.
+
+        As in BERT (Devlin et al. 2018, §3) and RoBERTa (Liu et al. 2019, §4.1), whatever the
+        file's own rule for pairs is: exports of XLM-R have rules without any.
+        """
+        before, behind = self.around
+        return behind * 2 if before == [self.id_of("<s>")] else list(behind)
+
     def count(self, text: str) -> int:
         """Length of `encode_for_model` of one text."""
         return len(self._backend.encode_batch_fast([text])[0].ids)
@@ -146,6 +183,12 @@ class Tokenizer:
         cut = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
         before = self._backend.pre_tokenizer
         self._backend.pre_tokenizer = pre_tokenizers.Sequence([before, cut] if before else [cut])
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    return start, end
 
 
 def _keep_hangul(backend: Backend) -> None:

@@ -179,3 +179,25 @@ def test_query_and_key_norms_come_before_rotation() -> None:
 def test_key_heads_must_divide_query_heads() -> None:
     with pytest.raises(ValueError, match=r"n_kv_heads \(4\) must divide n_heads \(6\)"):
         _attention(n_heads=6, n_kv_heads=4)
+
+
+@pytest.mark.parametrize("kind", ["none", "causal", "segments", "nowhere"])
+def test_learning_in_bfloat16_is_the_same_attention(kind: str) -> None:
+    """There the fused kernel gives way to plain products."""
+    q, k, v = (normal(2, 4, 6, 8, seed=i).bfloat16() for i in range(3))
+    mask = {
+        "segments": masks.segments(torch.tensor([[1, 1, 1, 2, 2, 0], [1, 2, 3, 3, 3, 3]])),
+        "nowhere": masks.padding(masks.lengths(torch.tensor([6, 0]), 6)),
+    }.get(kind)
+    asked = q.clone().requires_grad_()
+    with torch.no_grad():
+        expected = attend(q, k, v, mask, causal=kind == "causal")
+    learned = attend(asked, k, v, mask, causal=kind == "causal")
+    assert_close(learned, expected, atol=0.02, rtol=0.02)
+    learned.float().sum().backward()
+    assert asked.grad is not None
+
+    exact = q.float().requires_grad_()
+    attend(exact, k.float(), v.float(), mask, causal=kind == "causal").sum().backward()
+    assert exact.grad is not None
+    assert_close(asked.grad.float(), exact.grad, atol=0.05, rtol=0.05)

@@ -65,3 +65,16 @@ def test_cached_is_uncached(pre_norm: bool, parts: tuple[int, ...]) -> None:
         cache.advance(s)
         pieces.append(y)
     assert_close(torch.cat(pieces, dim=1), whole, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("pre_norm", [True, False])
+def test_dropout_touches_both_branches_and_only_while_learning(pre_norm: bool) -> None:
+    block, x = _block(pre_norm=pre_norm), normal(2, 5, 24)
+    expected = block(x)
+    block.dropout = 1.0
+    assert_close(block(x), expected)
+    block.train()
+    nothing_added = x if pre_norm else block.feed_forward_norm(block.attention_norm(x))
+    assert_close(block(x), nothing_added)
+    block.dropout = 0.0
+    assert_close(block(x), expected)

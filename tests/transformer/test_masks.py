@@ -28,3 +28,10 @@ def test_padding_is_the_same_for_every_head_and_query() -> None:
     mask = masks.padding(tokens)
     assert mask.shape == (2, 1, 1, 3)
     assert (mask.expand(2, 5, 4, 3) == tokens[:, None, None]).all()
+
+
+def test_segments_see_themselves_alone() -> None:
+    mask = masks.segments(torch.tensor([[1, 1, 2, 0], [1, 2, 2, 2]]))
+    assert mask.shape == (2, 1, 4, 4)
+    assert mask[0, 0].int().tolist() == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    assert mask[1, 0].int().tolist() == [[1, 0, 0, 0], [0, 1, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1]]
