@@ -1,14 +1,15 @@
 """An encoder from a folder: our own layout, or a sentence-transformers export of BERT or XLM-R."""
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from encoder.config import EmbeddingConfig, EncoderConfig, Pooling
+from encoder import pooling
+from encoder.config import EmbeddingConfig, EncoderConfig, Pooling, settings
 from encoder.model import Encoder
 from transformer import checkpoint
 from transformer.errors import CheckpointError
@@ -48,35 +49,38 @@ def load(folder: Path, *, dtype: torch.dtype = torch.float32) -> EncoderCheckpoi
     else:
         known = ", ".join(bert.MODEL_TYPES)
         raise CheckpointError(f"{folder}: model_type {raw.get('model_type')!r}; read are {known}")
-    model = _empty(config, folder)
+    model = _empty(config, embedding, folder)
 
     def place(module: nn.Module, name: str, tensor: Tensor) -> None:
         checkpoint.set_parameter(module, name, tensor.to(dtype))
 
     checkpoint.fill(model, tensors, source=folder, place=place)
-    described = {"encoder": asdict(config), "embedding": asdict(embedding)}
+    described = {"encoder": settings(config), "embedding": settings(embedding)}
     mark = checkpoint.fingerprint(described, folder.glob("*.safetensors"), tokenizer)
     return EncoderCheckpoint(model.eval(), tokenizer, embedding, mark)
 
 
 def save(loaded: EncoderCheckpoint, folder: Path) -> None:
-    """Write an encoder in our own layout.
+    """Write an encoder in our own layout, with what its pooling learned.
 
     Raises:
         CheckpointError: `folder` exists.
     """
+    pooling.fit(loaded.model, loaded.embedding)
     config = {
         "kind": "encoder",
-        "encoder": asdict(loaded.model.config),
-        "embedding": asdict(loaded.embedding),
+        "encoder": settings(loaded.model.config),
+        "embedding": settings(loaded.embedding),
     }
     checkpoint.save(folder, config=config, module=loaded.model, tokenizer=loaded.tokenizer)
 
 
-def _empty(config: EncoderConfig, folder: Path) -> Encoder:
+def _empty(config: EncoderConfig, embedding: EmbeddingConfig, folder: Path) -> Encoder:
     try:
         with checkpoint.on_meta():
-            return Encoder(config)
+            model = Encoder(config)
+            pooling.fit(model, embedding)
+            return model
     except ValueError as error:
         raise CheckpointError(f"{folder}: {error}") from error
 
@@ -86,11 +90,11 @@ def _own(raw: dict[str, Any], folder: Path) -> tuple[EncoderConfig, EmbeddingCon
         raise CheckpointError(f"{folder} holds a model of kind {raw.get('kind')!r}, not an encoder")
     config: EncoderConfig = _build(EncoderConfig, raw.get("encoder"), folder)
     embedding: EmbeddingConfig = _build(EmbeddingConfig, raw.get("embedding"), folder)
-    if embedding.max_tokens > config.max_tokens:
-        raise CheckpointError(
-            f"{folder}: the embedding's max_tokens ({embedding.max_tokens}) is over the encoder's "
-            f"({config.max_tokens})"
-        )
+    for name, own in (("max_tokens", config.max_tokens), ("dimensions", config.d_model)):
+        if (asked := getattr(embedding, name)) is not None and asked > own:
+            raise CheckpointError(
+                f"{folder}: the embedding's {name} ({asked}) is over the encoder's ({own})"
+            )
     return config, embedding
 
 
@@ -156,5 +160,7 @@ def _pooling(path: Path) -> Pooling:
             return "mean"
         case "cls" | ["pooling_mode_cls_token"]:
             return "cls"
+        case "max" | ["pooling_mode_max_tokens"]:
+            return "max"
         case other:
-            raise CheckpointError(f"{path}: pooling {other} is not read; mean and CLS are")
+            raise CheckpointError(f"{path}: pooling {other} is not read; mean, CLS and max are")

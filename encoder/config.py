@@ -1,11 +1,13 @@
 """What an encoder is built from and how it is meant to be used."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
 
-Positions = Literal["learned", "sinusoidal", "rotary"]
+Positions = Literal["learned", "sinusoidal", "rotary", "none"]
 Activation = Literal["gelu", "gelu_tanh", "relu", "silu"]
-Pooling = Literal["mean", "cls"]
+Pooling = Literal["mean", "cls", "max", "attention"]
+
+_LATER = {"later": True}  # of a field that came when models were already stored: see `settings`
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,27 @@ class EmbeddingConfig:
     pooling: Pooling = "mean"
     query_prefix: str = ""
     document_prefix: str = ""
+    # Of a vector: the first ones alone are kept (Kusupati et al. 2022); None: all of the model's.
+    dimensions: int | None = field(default=None, metadata=_LATER)
 
     def __post_init__(self) -> None:
-        if self.max_tokens < 1:
-            raise ValueError(f"max_tokens ({self.max_tokens}) must be at least 1")
+        for name in ("max_tokens", "dimensions"):
+            if (size := getattr(self, name)) is not None and size < 1:
+                raise ValueError(f"{name} ({size}) must be at least 1")
         _require_choice("pooling", self.pooling, Pooling)
+
+
+def settings(config: EncoderConfig | EmbeddingConfig) -> dict[str, Any]:
+    """What a checkpoint stores of a config, and what is hashed into its fingerprint.
+
+    A field that came later is left out at its default: models that were stored before it keep the
+    fingerprint under which their vectors lie in libraries.
+    """
+    return {
+        each.name: value
+        for each in fields(config)
+        if (value := getattr(config, each.name)) != each.default or not each.metadata.get("later")
+    }
 
 
 def _require_choice(name: str, value: str, choices: Any) -> None:

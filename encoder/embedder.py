@@ -1,6 +1,6 @@
 """Texts to unit vectors: tokenised once, batched by length, encoded in a fast number format."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,8 @@ from torch.nn import functional as F
 from encoder import checkpoint, pooling
 from encoder.config import EmbeddingConfig
 from encoder.model import Encoder
-from transformer import masks, runtime
+from encoder.rows import by_length, padded
+from transformer import runtime
 from transformer.errors import LengthError
 from transformer.packed import pack
 from transformer.tokenizer import Tokenizer
@@ -70,7 +71,7 @@ class Embedder:
     @property
     def dimensions(self) -> int:
         """d, the width of a vector."""
-        return self.model.config.d_model
+        return self.embedding.dimensions or self.model.config.d_model
 
     @property
     def max_tokens(self) -> int:
@@ -113,35 +114,13 @@ class Embedder:
             )
         vectors = np.empty((len(rows), self.dimensions), dtype=np.float32)
         with torch.inference_mode():
-            for batch in _batches([len(row) for row in rows]):
+            for batch in by_length([len(row) for row in rows], tokens=_TOKENS_A_BATCH):
                 vectors[batch] = self._encode([rows[i] for i in batch]).numpy()
         return vectors
 
     def _encode(self, rows: list[list[int]]) -> Tensor:
-        tokens, mask = _padded(rows, self.model.config.pad_id)
-        hidden = self.model(tokens, mask)
-        match self.embedding.pooling:
-            case "mean":
-                pooled = pooling.mean(hidden, mask)
-            case "cls":
-                pooled = pooling.cls(hidden)
-        return F.normalize(pooled, dim=-1)
-
-
-def _batches(lengths: list[int]) -> Iterator[list[int]]:
-    """Indices of texts, similar lengths together, each batch within the token budget."""
-    order = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
-    start = 0
-    while start < len(order):
-        rows = max(1, _TOKENS_A_BATCH // max(1, lengths[order[start]]))
-        yield order[start : start + rows]
-        start += rows
-
-
-def _padded(rows: list[list[int]], pad_id: int) -> tuple[Tensor, Tensor | None]:
-    counts = [len(row) for row in rows]
-    width = max(counts)
-    tokens = torch.tensor([row + [pad_id] * (width - len(row)) for row in rows])
-    if min(counts) == width:
-        return tokens, None
-    return tokens, masks.lengths(torch.tensor(counts), width)
+        tokens, mask = padded(rows, self.model.config.pad_id)
+        pooled = pooling.pool(
+            self.model, self.model(tokens, mask), self.embedding.pooling, mask=mask
+        )
+        return F.normalize(pooled[:, : self.dimensions], dim=-1)

@@ -1,5 +1,6 @@
 """The encoder, bottom-up: tokens, positions, blocks (Devlin et al. 2018; Vaswani et al. 2017)."""
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -10,7 +11,7 @@ from transformer.block import Block
 from transformer.errors import LengthError
 from transformer.feedforward import Activation, FeedForward, GatedFeedForward
 from transformer.norm import LayerNorm
-from transformer.position import LearnedPositions, Rotary, SinusoidalPositions
+from transformer.position import LearnedPositions, Rotary, Rotation, SinusoidalPositions
 
 
 class Encoder(nn.Module):
@@ -19,21 +20,26 @@ class Encoder(nn.Module):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         self.config = config
+        self.dropout = 0.0  # share of the summed embeddings that is left out while training
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
         self.positions, self.rotary = _positions(config)
         self.token_types = (
             nn.Embedding(config.n_token_types, config.d_model) if config.n_token_types else None
         )
-        self.embedding_norm = None if config.pre_norm else _norm(config)
-        self.blocks = nn.ModuleList(_block(config) for _ in range(config.n_layers))
-        self.norm = _norm(config) if config.pre_norm else None
+        self.embedding_norm = None if config.pre_norm else norm(config)
+        self.blocks = nn.ModuleList(block(config) for _ in range(config.n_layers))
+        self.norm = norm(config) if config.pre_norm else None
 
-    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Contextual vectors of a right-padded batch.
+    def forward(
+        self, tokens: Tensor, mask: Tensor | None = None, segments: Tensor | None = None
+    ) -> Tensor:
+        """Contextual vectors of a right-padded batch, or of one whose rows hold several texts.
 
         Args:
             tokens: ids, (b, s)
             mask: bool, (b, s), False at padding; None where no row is padded
+            segments: instead of a mask: which of its row's texts a token belongs to, (b, s), 0 at
+                padding. Each text comes out as if it stood alone in its row
 
         Returns:
             (b, s, d); rows at padding are to be ignored
@@ -41,6 +47,18 @@ class Encoder(nn.Module):
         Raises:
             LengthError: s is over the config's max_tokens.
         """
+        assert mask is None or segments is None
+        x = self.embed(tokens, segments)
+        attendable = None if mask is None else masks.padding(mask)
+        if segments is not None:
+            attendable = masks.segments(segments)
+        rotation = self.rotation(tokens.shape[1])
+        for layer in self.blocks:
+            x = layer(x, mask=attendable, rotation=rotation)
+        return x if self.norm is None else self.norm(x)
+
+    def embed(self, tokens: Tensor, segments: Tensor | None = None) -> Tensor:
+        """What the first block reads: (b, s, d) of tokens and, as in `forward`, segments (b, s)."""
         length, limit = tokens.shape[1], self.config.max_tokens
         if length > limit:
             raise LengthError(
@@ -49,17 +67,37 @@ class Encoder(nn.Module):
                 limit=limit,
             )
         x = self.embedding(tokens)
+        if isinstance(self.positions, SinusoidalPositions):
+            x = x * self.config.d_model**0.5  # waves of 1 would drown them (Vaswani, §3.4)
         if self.positions is not None:
-            x = x + self.positions(0, length)
+            table = self.positions(0, length)
+            x = x + (table if segments is None else F.embedding(places(segments), table))
         if self.token_types is not None:
             x = x + self.token_types.weight[0]
         if self.embedding_norm is not None:
             x = self.embedding_norm(x)
-        attendable = None if mask is None else masks.padding(mask)
-        rotation = None if self.rotary is None else self.rotary(0, length)
-        for block in self.blocks:
-            x = block(x, mask=attendable, rotation=rotation)
-        return x if self.norm is None else self.norm(x)  # type: ignore[no-any-return]
+        if self.training and self.dropout:
+            x = F.dropout(x, self.dropout)
+        return x  # type: ignore[no-any-return]
+
+    def rotation(self, length: int) -> Rotation | None:
+        """Of the first positions. Only distances count, so that segments need no other."""
+        return None if self.rotary is None else self.rotary(0, length)
+
+
+def set_dropout(model: Encoder, share: float) -> None:
+    """Leave out this share of the embeddings and of what every block adds, while it is trained."""
+    for module in model.modules():
+        if isinstance(module, Encoder | Block):
+            module.dropout = share
+
+
+def places(segments: Tensor) -> Tensor:
+    """Where in its segment each token stands, counted from 0: (b, s)."""
+    order = torch.arange(segments.shape[1], device=segments.device).expand_as(segments)
+    first = torch.ones_like(segments, dtype=torch.bool)
+    first[:, 1:] = segments[:, 1:] != segments[:, :-1]
+    return order - order.masked_fill(~first, 0).cummax(dim=1).values
 
 
 def _positions(
@@ -71,12 +109,14 @@ def _positions(
             return LearnedPositions(rows, config.d_model, offset=config.position_offset), None
         case "sinusoidal":
             return SinusoidalPositions(config.max_tokens, config.d_model), None
+        case "none":
+            return None, None
         case "rotary":
             rotary = Rotary(config.head_width, config.max_tokens, base=config.rotary_base)
             return None, rotary
 
 
-def _block(config: EncoderConfig) -> Block:
+def block(config: EncoderConfig) -> Block:
     feed_forward = GatedFeedForward if config.gated else FeedForward
     return Block(
         attention=Attention(
@@ -88,19 +128,19 @@ def _block(config: EncoderConfig) -> Block:
             out_bias=config.bias,
         ),
         feed_forward=feed_forward(
-            config.d_model, config.d_ff, activation=_activation(config), bias=config.bias
+            config.d_model, config.d_ff, activation=activation(config), bias=config.bias
         ),
-        attention_norm=_norm(config),
-        feed_forward_norm=_norm(config),
+        attention_norm=norm(config),
+        feed_forward_norm=norm(config),
         pre_norm=config.pre_norm,
     )
 
 
-def _norm(config: EncoderConfig) -> LayerNorm:
+def norm(config: EncoderConfig) -> LayerNorm:
     return LayerNorm(config.d_model, eps=config.norm_eps, bias=config.bias)
 
 
-def _activation(config: EncoderConfig) -> Activation:
+def activation(config: EncoderConfig) -> Activation:
     match config.activation:
         case "gelu":
             return F.gelu

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 from transformers import BertConfig, BertModel
 
-from encoder import EmbeddingConfig, EncoderConfig, checkpoint
+from encoder import EmbeddingConfig, EncoderConfig, checkpoint, pooling
 from tests.builders import bert_tokenizer, encoder_checkpoint, randomised
 from transformer import CheckpointError
 from transformer.runtime import seeded
@@ -76,9 +77,12 @@ def test_an_encoder_comes_back_equal(tmp_path: Path, shape: str) -> None:
         {"query_prefix": "query: "},
         {"document_prefix": ""},
         {"pooling": "mean"},
+        {"pooling": "max"},
+        {"pooling": "attention"},
         {"max_tokens": 29},
+        {"dimensions": 12},
     ],
-    ids=lambda change: next(iter(change)),
+    ids=lambda change: "-".join(map(str, *change.items())),
 )
 def test_what_moves_a_vector_moves_the_fingerprint(tmp_path: Path, change: dict[str, Any]) -> None:
     embeddings = {"a": EMBEDDING, "b": dataclasses.replace(EMBEDDING, **change)}
@@ -92,6 +96,52 @@ def test_other_weights_have_another_fingerprint(tmp_path: Path) -> None:
     for seed in (0, 1):
         checkpoint.save(encoder_checkpoint(BERT, seed=seed), tmp_path / str(seed))
     assert len({checkpoint.load(tmp_path / name).fingerprint for name in "01"}) == 2
+
+
+def test_what_attention_pooling_learned_is_kept_and_moves_the_fingerprint(tmp_path: Path) -> None:
+    embedding = dataclasses.replace(EMBEDDING, pooling="attention")
+    marks = set()
+    for value in (0.5, -0.5):
+        saved, folder = encoder_checkpoint(BERT, embedding), tmp_path / str(value)
+        pooling.fit(saved.model, embedding)
+        own = pooling.pooler(saved.model)
+        assert own is not None
+        torch.nn.init.constant_(own.query, value)
+        checkpoint.save(saved, folder)
+        loaded = checkpoint.load(folder)
+        marks.add(loaded.fingerprint)
+        again = pooling.pooler(loaded.model)
+        assert again is not None
+        assert_close(again.query, own.query, atol=0, rtol=0)
+    assert len(marks) == 2
+
+
+def test_a_pooler_that_the_pooling_does_not_use_is_not_saved(tmp_path: Path) -> None:
+    saved = encoder_checkpoint(BERT, EMBEDDING)
+    pooling.fit(saved.model, dataclasses.replace(EMBEDDING, pooling="attention"))
+    checkpoint.save(saved, tmp_path / "model")
+    assert pooling.pooler(checkpoint.load(tmp_path / "model").model) is None
+
+
+def test_what_is_stored_today_keeps_its_fingerprint(tmp_path: Path) -> None:
+    """Libraries hold vectors under it: a setting that is added must not change it."""
+    saved = encoder_checkpoint(BERT, EmbeddingConfig(max_tokens=30))
+    with torch.no_grad():
+        for parameter in saved.model.parameters():
+            counted = torch.arange(parameter.numel()) % 17 / 16
+            parameter.copy_(counted.view(parameter.shape))
+    checkpoint.save(saved, tmp_path / "model")
+    assert checkpoint.load(tmp_path / "model").fingerprint == "1070f1262f5154bd"
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"), [("minilm", "bcddf2ce49d775da"), ("e5-small", "ff8a2fac6e18cde7")]
+)
+def test_packaged_models_keep_their_fingerprints(name: str, mark: str) -> None:
+    folder = platformdirs.user_data_path("attest") / "models" / name
+    if not (folder / "model.safetensors").is_file():
+        pytest.skip(f"no weights: run `attest models pull {name}`")
+    assert checkpoint.load(folder).fingerprint == mark
 
 
 def test_half_weights_are_read_into_float32(tmp_path: Path) -> None:
@@ -110,8 +160,12 @@ def test_half_weights_are_read_into_float32(tmp_path: Path) -> None:
         ({"encoder": None}, "config.json holds no settings for EncoderConfig"),
         ({"embedding": {}}, "missing 1 required positional argument: 'max_tokens'"),
         ({"embedding": {"max_tokens": 30, "polling": "cls"}}, "of EmbeddingConfig: polling"),
-        ({"embedding": {"max_tokens": 30, "pooling": "max"}}, r"pooling \('max'\) must be one of"),
+        ({"embedding": {"max_tokens": 30, "pooling": "last"}}, r"pooling \('last'\) must be one"),
         ({"embedding": {"max_tokens": 41}}, r"max_tokens \(41\) is over the encoder's \(40\)"),
+        (
+            {"embedding": {"max_tokens": 30, "dimensions": 37}},
+            r"dimensions \(37\) is over the encoder's \(36\)",
+        ),
     ],
 )
 def test_own_configs_are_checked(tmp_path: Path, settings: dict[str, Any], message: str) -> None:
@@ -210,6 +264,8 @@ def test_the_limit_is_the_least_that_is_written(
         ({"pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True}, "mean"),
         ({"embedding_dimension": 36, "pooling_mode": "cls", "include_prompt": True}, "cls"),
         ({"embedding_dimension": 36, "pooling_mode": "mean"}, "mean"),
+        ({"pooling_mode_max_tokens": True}, "max"),
+        ({"embedding_dimension": 36, "pooling_mode": "max"}, "max"),
     ],
 )
 def test_pooling_is_read_in_the_old_and_the_new_form(
@@ -222,7 +278,7 @@ def test_pooling_is_read_in_the_old_and_the_new_form(
 @pytest.mark.parametrize(
     "settings",
     [
-        {"pooling_mode_max_tokens": True},
+        {"pooling_mode_mean_sqrt_len_tokens": True},
         {"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True},
         {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True},
         {"pooling_mode": "lasttoken"},
@@ -231,7 +287,7 @@ def test_pooling_is_read_in_the_old_and_the_new_form(
 )
 def test_other_pooling_is_refused(bert_folder: Path, settings: dict[str, Any]) -> None:
     _change(bert_folder, "1_Pooling/config.json", **settings)
-    with pytest.raises(CheckpointError, match=r"pooling .* is not read; mean and CLS are"):
+    with pytest.raises(CheckpointError, match=r"pooling .* is not read; mean, CLS and max are"):
         checkpoint.load(bert_folder)
 
 

@@ -11,7 +11,8 @@ from torch import nn
 from torch.nn import functional as F
 
 from encoder import Embedder, EmbeddingConfig, EncoderConfig, checkpoint, pooling
-from tests.builders import encoder_checkpoint, sentence
+from encoder.config import Pooling
+from tests.builders import encoder_checkpoint, randomised, sentence
 from transformer import LengthError, runtime
 from transformer.runtime import seeded
 
@@ -34,6 +35,8 @@ def _embedder(
 ) -> Embedder:
     settings = EmbeddingConfig(**{"max_tokens": 40, **embedding})
     loaded = encoder_checkpoint(config, settings)
+    pooling.fit(loaded.model, settings)
+    randomised(loaded.model, seeded(0))
     return Embedder(
         loaded.model, loaded.tokenizer, settings, fingerprint=loaded.fingerprint, dtype=dtype
     )
@@ -47,7 +50,7 @@ def _texts(n: int) -> list[str]:
 
 
 @pytest.mark.parametrize("config", [BERT, MODERN], ids=["bert", "modern"])
-@pytest.mark.parametrize("how", ["mean", "cls"])
+@pytest.mark.parametrize("how", ["mean", "cls", "max", "attention"])
 def test_a_text_alone_is_the_text_in_a_batch(config: EncoderConfig, how: str) -> None:
     embedder, texts = _embedder(config, pooling=how), _texts(30)
     together = embedder.embed_documents(texts)
@@ -85,11 +88,11 @@ def test_batches_stay_within_the_token_budget() -> None:
 
 
 def test_a_vector_is_the_pooled_output_at_unit_length() -> None:
-    for how in ("mean", "cls"):
+    hows: list[Pooling] = ["mean", "cls", "max", "attention"]
+    for how in hows:
         embedder = _embedder(pooling=how)
         ids = torch.tensor(embedder.tokenizer.encode_for_model(["w1 w2 w3"]))
-        hidden = embedder.model(ids)
-        pooled = pooling.mean(hidden, None) if how == "mean" else pooling.cls(hidden)
+        pooled = pooling.pool(embedder.model, embedder.model(ids), how)
         expected = F.normalize(pooled, dim=-1).detach().numpy()
         np.testing.assert_allclose(embedder.embed_queries(["w1 w2 w3"]), expected, atol=1e-6)
 
@@ -103,6 +106,16 @@ def test_parameters_are_counted_whatever_the_format(dtype: torch.dtype) -> None:
 def test_vectors_have_unit_length() -> None:
     lengths = np.linalg.norm(_embedder().embed_documents(_texts(50)), axis=1)
     np.testing.assert_allclose(lengths, 1, atol=1e-6)
+
+
+def test_a_vector_is_cut_to_its_first_dimensions_and_has_unit_length_again() -> None:
+    texts = _texts(5)
+    whole, cut = (_embedder(dimensions=each) for each in (None, 10))
+    vectors = cut.embed_documents(texts)
+    assert vectors.shape == (5, cut.dimensions) == (5, 10)
+    first = whole.embed_documents(texts)[:, :10]
+    expected = first / np.linalg.norm(first, axis=1, keepdims=True)
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
 
 
 def test_no_texts_are_no_vectors() -> None:

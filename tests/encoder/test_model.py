@@ -1,5 +1,6 @@
 """The encoder against the published BERT and XLM-R code, and the modern shape against formulas."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from transformers import (
 )
 
 from encoder import Encoder, EncoderConfig, checkpoint
+from encoder.data import pack
+from encoder.model import places, set_dropout
 from tests import oracles
 from tests.builders import (
     XLMR_SPECIALS,
@@ -156,6 +159,9 @@ SINUSOIDAL = EncoderConfig(
     max_tokens=LIMIT,
     positions="sinusoidal",
 )
+LEARNED = replace(SINUSOIDAL, positions="learned", position_offset=2, n_token_types=2)
+NOWHERE = replace(MODERN, positions="none")
+SHAPES = {"modern": MODERN, "sinusoidal": SINUSOIDAL, "learned": LEARNED, "nowhere": NOWHERE}
 
 
 def _norm(x: Tensor, weight: Tensor) -> Tensor:
@@ -184,7 +190,7 @@ def test_the_modern_shape_is_its_formula() -> None:
 def test_sinusoidal_positions_are_added_to_the_words() -> None:
     model = encoder_checkpoint(SINUSOIDAL).model
     tokens, _ = _batch([9], 0)
-    x = model.embedding(tokens) + sinusoidal(LIMIT, 36)[:9]
+    x = model.embedding(tokens) * 6.0 + sinusoidal(LIMIT, 36)[:9]
     assert model.embedding_norm is not None
     x = model.embedding_norm(x)
     for block in model.blocks:
@@ -218,3 +224,59 @@ def test_one_token_over_any_positions_is_refused(config: EncoderConfig) -> None:
     tokens, _ = _batch([LIMIT + 1], 0)
     with pytest.raises(LengthError, match="41 tokens are over the encoder's 40 positions"):
         model(tokens)
+
+
+# Several texts in a row
+
+
+@pytest.mark.parametrize("learning", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_texts_that_share_a_row_come_out_as_if_each_stood_alone(shape: str, learning: bool) -> None:
+    model = encoder_checkpoint(SHAPES[shape]).model.train(learning)
+    texts = [_batch([n], 0)[0][0].roll(n) for n in (9, 1, 17, 11, 26)]
+    packed = pack([text.tolist() for text in texts], LIMIT, pad_id=model.config.pad_id)
+    assert len(packed.tokens) == 2
+    with torch.set_grad_enabled(learning):
+        together = model(packed.tokens, segments=packed.segments)
+        assert together.isfinite().all()
+        for text, (row, number) in zip(texts, packed.places.tolist(), strict=True):
+            own = together[row][packed.segments[row] == number]
+            assert_close(own, model(text[None])[0], atol=1e-5, rtol=1e-5)
+
+
+def test_no_gradient_crosses_from_text_to_text() -> None:
+    model = encoder_checkpoint(MODERN).model.train()
+    tokens, _ = _batch([9], 0)
+    reads: list[Tensor] = []
+    model.embedding.register_forward_hook(lambda *a: (a[2].retain_grad(), reads.append(a[2]))[1])
+    segments = torch.tensor([[1] * 4 + [2] * 4 + [0]])
+    model(tokens, segments=segments)[0, 5].sum().backward()
+    gradient = reads[0].grad
+    assert gradient is not None
+    assert (gradient.abs().sum(-1)[0] > 0).tolist() == [False] * 4 + [True] * 4 + [False]
+
+
+def test_places_begin_anew_in_every_segment() -> None:
+    segments = torch.tensor([[1, 1, 1, 2, 2, 0, 0], [1, 2, 3, 3, 3, 3, 3]])
+    assert places(segments).tolist() == [[0, 1, 2, 0, 1, 0, 1], [0, 0, 0, 1, 2, 3, 4]]
+
+
+# Dropout
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_dropout_is_of_training_alone(shape: str) -> None:
+    model = encoder_checkpoint(SHAPES[shape]).model
+    tokens, _ = _batch([9, 9], 0)
+    expected, before = model(tokens), dict(model.named_parameters())
+    set_dropout(model, 0.5)
+    assert {name: id(p) for name, p in model.named_parameters()} == {
+        name: id(p) for name, p in before.items()
+    }
+    assert torch.equal(model(tokens), expected)
+    model.train()
+    torch.manual_seed(0)
+    assert not torch.allclose(model(tokens), model(tokens))
+    assert float((model.embed(tokens) == 0).float().mean()) == pytest.approx(0.5, abs=0.1)
+    set_dropout(model, 0.0)
+    assert torch.equal(model(tokens), expected)

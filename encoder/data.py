@@ -1,0 +1,89 @@
+"""Documents to rows of one length, so that hardly any of the arithmetic goes into padding.
+
+Several short texts share a row, numbered by segment, and the model keeps them apart.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """Rows of texts; what `Encoder` takes as tokens and segments."""
+
+    tokens: Tensor  # (n, s), padding on the right
+    segments: Tensor  # (n, s): 1, 2, … for the texts of a row, 0 at padding
+    places: Tensor  # (m, 2): the row of each text that was given, and its segment there
+
+    @property
+    def padding(self) -> float:
+        """Share of the places that hold no token."""
+        return float((self.segments == 0).float().mean()) if self.segments.numel() else 0.0
+
+
+def encode(tokenizer: Tokenizer, texts: Sequence[str], length: int) -> list[list[int]]:
+    """Ids of texts, what the model expects around each included; texts without a word left out.
+
+    What is longer than `length` is split into several, each with the same around it.
+
+    Raises:
+        ValueError: `length` leaves no room between what stands around a text.
+    """
+    around = len(tokenizer.encode_for_model([""])[0])
+    if length <= around:
+        raise ValueError(f"length ({length}) must be over the {around} tokens around every text")
+    rows = tokenizer.encode_for_model(texts)
+    return [part for row in rows for part in split(row, length) if len(row) > around]
+
+
+def split(row: Sequence[int], length: int) -> Iterator[list[int]]:
+    """A text of [CLS] … [SEP] as texts of at most `length` tokens; nothing between is lost."""
+    first, inside, last = row[0], row[1:-1], row[-1]
+    step = length - 2
+    for start in range(0, max(1, len(inside)), step):
+        yield [first, *inside[start : start + step], last]
+
+
+def pack(rows: Sequence[Sequence[int]], length: int, *, pad_id: int) -> Packed:
+    """Fill rows of `length` tokens with whole texts: longest first, each where it fits best.
+
+    Raises:
+        ValueError: a text is longer than `length`.
+    """
+    longest = max(map(len, rows), default=0)
+    if longest > length:
+        raise ValueError(f"a text of {longest} tokens does not fit a row of {length}; split it")
+    bins, places = _best_fit([len(row) for row in rows], length)
+    tokens = torch.full((len(bins), length), pad_id)
+    segments = torch.zeros(len(bins), length, dtype=torch.long)
+    for row, bin_ in enumerate(bins):
+        ids = [token for i in bin_ for token in rows[i]]
+        numbers = [number for number, i in enumerate(bin_, start=1) for _ in rows[i]]
+        tokens[row, : len(ids)] = torch.tensor(ids, dtype=torch.long)
+        segments[row, : len(ids)] = torch.tensor(numbers, dtype=torch.long)
+    return Packed(tokens, segments, torch.tensor(places, dtype=torch.long).view(-1, 2))
+
+
+def _best_fit(lengths: Sequence[int], room: int) -> tuple[list[list[int]], list[tuple[int, int]]]:
+    """Which texts share a row, and for each text its row and its number in it, from 1."""
+    bins: list[list[int]] = []
+    places = [(0, 0)] * len(lengths)
+    open_: list[tuple[int, int]] = []  # (room left, row), sorted
+    for i in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
+        at = bisect_left(open_, (lengths[i], -1))
+        if at == len(open_):
+            left, row = room, len(bins)
+            bins.append([])
+        else:
+            left, row = open_.pop(at)
+        bins[row].append(i)
+        places[i] = (row, len(bins[row]))
+        if left > lengths[i]:
+            insort(open_, (left - lengths[i], row))
+    return bins, places

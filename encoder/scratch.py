@@ -1,0 +1,234 @@
+"""An encoder from nothing, by one config file: tokenizer, masked words, contrast, checkpoint.
+
+Beside the finished checkpoint OUTPUT stands OUTPUT.training, with what each stage left. A run that
+was ended goes on from there; a stage that is done is not done again.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from encoder import checkpoint, contrast, pair_files, pairs, pretrain, run_record
+from encoder.checkpoint import EncoderCheckpoint
+from encoder.config import EmbeddingConfig
+from encoder.corpus_files import read_documents
+from encoder.model import Encoder
+from encoder.pairs import Document, Pair, Sources
+from encoder.run_record import PRETRAINED
+from encoder.scratch_config import ScratchConfig, read
+from transformer import processes, runtime
+from transformer.checkpoint import TOKENIZER, write_whole
+from transformer.errors import TrainingError
+from transformer.init import initialise
+from transformer.journal import unwritable
+from transformer.tokenizer import Tokenizer
+from transformer.tokenizer_training import require_coverage, train_tokenizer
+from transformer.training import Moment, Trained, Watch
+
+Watching = Callable[[str], AbstractContextManager[Watch]]  # of a stage, by its name
+
+_LOOKED_AT = 1000  # pairs, for whether the vocabulary was made for them
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A trained encoder, and how its stages ended."""
+
+    folder: Path
+    fingerprint: str
+    parameters: int
+    stages: Mapping[str, Trained]
+
+
+def quiet(_stage: str) -> AbstractContextManager[Watch]:
+    """Watches nothing."""
+
+    def watch(_moment: Moment) -> None:
+        pass
+
+    return nullcontext(watch)
+
+
+def run(file: Path, overrides: Sequence[str], output: Path, *, watch: Watching = quiet) -> Finished:
+    """Train the encoder that a config file describes, or go on with it; of a finished one, tell.
+
+    Args:
+        file: the config
+        overrides: settings over those of the file, as `key=value`
+        output: the checkpoint to be made
+        watch: is asked for a watcher of each stage
+
+    Raises:
+        ConfigError: the config cannot be.
+        TrainingError: the data or the settings do not fit, `output` holds something else, or a
+            stage went wrong; what it reached stays.
+    """
+    config = read(file, overrides)
+    return _Making(config, file.parent, output, watch).finish()
+
+
+class _Making:
+    def __init__(self, config: ScratchConfig, origin: Path, output: Path, watch: Watching) -> None:
+        self.config, self.origin, self.watch = config, origin, watch
+        self.output = output.resolve()
+        self.work = self.output.parent / f"{self.output.name}.training"
+        self.fellows = processes.joined()
+        # The first process alone looks and writes: another would see what it has just written.
+        self.record = self.fellows.told(self._record() if self.fellows.first else None)
+
+    def finish(self) -> Finished:
+        if not self.fellows.told(self.output.exists()):
+            self._write(self._trained(), self.output)
+        loaded = self._loaded(self.output)
+        parameters = sum(p.numel() for p in loaded.model.parameters())
+        stages = {name: Trained(**told) for name, told in self.record["stages"].items()}
+        return Finished(self.output, loaded.fingerprint, parameters, stages)
+
+    def _record(self) -> dict[str, Any]:
+        """What is known of this run; nothing is written where `output` is somebody else's."""
+        settings = asdict(self.config)
+        known = (self.work / run_record.FILE).is_file()
+        record = run_record.take_up(self.work, settings) if known else {"stages": {}}
+        stages = [name for name in ("pretrain", "contrast") if settings[name] is not None]
+        if self.output.exists() and not record["stages"].keys() >= set(stages):
+            raise TrainingError(f"{self.output} exists and is kept: give another folder")
+        if not run_record.begun(self.work):  # nothing has learned its ids yet
+            (self.work / TOKENIZER).unlink(missing_ok=True)
+        return record if known else run_record.take_up(self.work, settings)
+
+    def _trained(self) -> EncoderCheckpoint:
+        documents = read_documents([self._path(file) for file in self.config.data.texts])
+        sources = self._sources(documents)
+        judged = self._read(pair_files.read_graded, self.config.data.judged)
+        ready = self._pretrained(sources)
+        if self.config.contrast is None:
+            return ready
+        with self.watch("contrast") as watch:
+            done = contrast.contrast(
+                ready,
+                sources,
+                self.config.contrast,
+                self.work / "contrast",
+                watch=watch,
+                judged=judged,
+            )
+        self._note("contrast", done)
+        return contrast.equipped(ready, self.config.contrast)
+
+    def _sources(self, documents: Sequence[Document]) -> Sources:
+        return Sources(
+            documents=documents,
+            sentences=[part for each in documents for part in pairs.sentences(each.text)],
+            pairs=self._read(pair_files.read_pairs, self.config.data.pairs),
+            graded=self._read(pair_files.read_graded, self.config.data.graded),
+        )
+
+    def _pretrained(self, sources: Sources) -> EncoderCheckpoint:
+        """After the first stage, or as it begins where there is none."""
+        folder = self.work / PRETRAINED
+        if self.config.pretrain is None:
+            return self._fresh(sources)
+        if not self.fellows.told(folder.exists()):
+            made = self._fresh(sources)
+            with self.watch("pretrain") as watch:
+                done = pretrain.pretrain(
+                    made,
+                    _texts(sources),
+                    self.config.pretrain,
+                    self.work / "pretrain",
+                    watch=watch,
+                )
+            self._note("pretrain", done)
+            self._write(made, folder)
+        return self._loaded(folder)
+
+    def _fresh(self, sources: Sources) -> EncoderCheckpoint:
+        tokenizer = self._tokenizer(_texts(sources))
+        model = Encoder(self.config.encoder)
+        stage = self.config.pretrain or self.config.contrast
+        assert stage is not None
+        initialise(model, runtime.seeded(stage.training.seed))
+        embedding = EmbeddingConfig(max_tokens=self.config.encoder.max_tokens)
+        made = EncoderCheckpoint(model, tokenizer, embedding, "")
+        if self.config.contrast is not None:
+            contrast.Contrast(made, sources, self.config.contrast)  # whether there is enough for it
+            _require_spoken(tokenizer, sources.pairs[:_LOOKED_AT])
+        return made
+
+    def _tokenizer(self, texts: Sequence[str]) -> Tokenizer:
+        file, wanted = self.work / TOKENIZER, self.config.tokenizer
+        if self.fellows.first and not file.exists():
+            try:
+                made = train_tokenizer(
+                    texts, kind=wanted.kind, size=wanted.size, lowercase=wanted.lowercase
+                )
+            except ModuleNotFoundError as error:
+                raise TrainingError(
+                    f"a {wanted.kind} vocabulary is learned by {error.name}, which is not "
+                    "installed: pip install 'attest-rag[train]'"
+                ) from error
+            with _writing(file):
+                write_whole(file, made.to_json().encode())
+        self.fellows.told(None)
+        return Tokenizer.load(file)
+
+    def _loaded(self, folder: Path) -> EncoderCheckpoint:
+        loaded = checkpoint.load(folder)
+        there, asked = loaded.model.config, self.config.encoder
+        names = [each.name for each in fields(asked)]
+        others = [name for name in names if getattr(there, name) != getattr(asked, name)]
+        if others:
+            told = ", ".join(f"{n} ({getattr(there, n)} → {getattr(asked, n)})" for n in others)
+            raise TrainingError(
+                f"{folder} holds an encoder of another shape: {told}; move it away, or give "
+                "another folder"
+            )
+        return loaded
+
+    def _write(self, made: EncoderCheckpoint, folder: Path) -> None:
+        if self.fellows.first:
+            with _writing(folder):
+                checkpoint.save(made, folder)
+        self.fellows.told(None)
+
+    def _note(self, stage: str, done: Trained) -> None:
+        if self.fellows.first:
+            run_record.note(self.work, self.record, stage, done)
+        else:
+            self.record["stages"][stage] = asdict(done)
+
+    def _read(self, read: Callable[[Path], list[T]], files: Sequence[Path]) -> list[T]:
+        found: list[T] = []
+        for file in map(self._path, files):
+            try:
+                found += read(file)
+            except (OSError, UnicodeDecodeError) as error:
+                raise TrainingError(f"{file} cannot be read: {error}") from error
+        return found
+
+    def _path(self, file: Path) -> Path:
+        beside = self.origin / file
+        return beside if beside.exists() else file
+
+
+def _texts(sources: Sources) -> list[str]:
+    return [f"{each.title}\n{each.text}".strip() for each in sources.documents]
+
+
+def _require_spoken(tokenizer: Tokenizer, some: Sequence[Pair]) -> None:
+    try:
+        require_coverage(tokenizer, [f"{each.query}\n{each.positive}" for each in some])
+    except TrainingError as error:
+        raise TrainingError(f"data.pairs: {error}, or add text of it to data.texts") from error
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise unwritable(file, error) from error
