@@ -10,12 +10,14 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from sqlalchemy import Connection, func, select
 
-from index import reads
+from index import adapters, reads
 from index.archive_format import (
+    ADAPTER,
     FILES,
     FORMAT,
     MANIFEST,
     PARTS,
+    QUESTIONS,
     UPLOADS,
     VERSION,
     ArchivedChunk,
@@ -23,6 +25,7 @@ from index.archive_format import (
     ArchivedDocument,
     member,
 )
+from index.archive_learned import ArchivedAdapter, questions
 from index.catalog import Catalog
 from index.errors import StorageError
 from index.records import StoredCollection
@@ -41,16 +44,20 @@ def export(
     file: Path,
     collections: Sequence[str] | None = None,
     files: Iterable[Path] = (),
+    *,
+    history: bool = False,
 ) -> None:
     """Writes collections as they are at one moment, while others go on writing into them.
 
-    Everything that is kept of them is in it, but for what can be made from that. The file comes
-    to its name when it is whole.
+    Everything that is kept of their documents is in it, but for what can be made from that, and
+    the adapter that is in use. The file comes to its name when it is whole.
 
     Args:
         file: The archive; one of that name is replaced.
         collections: Their names; all where it is None.
         files: What else is to come along, from `<home>/uploads`.
+        history: The questions that were asked come along too, with what was thought of the
+            passages: they are private.
 
     Raises:
         UnknownCollection: One of the names is none.
@@ -62,7 +69,7 @@ def export(
     try:
         with aside.open("wb") as out:
             with ZipFile(out, "w", ZIP_DEFLATED, strict_timestamps=False) as archive:
-                _write_collections(archive, catalog, collections)
+                _write_collections(archive, catalog, collections, history=history)
                 for name, path in along.items():
                     archive.write(path, f"{FILES}{name}")
             out.flush()
@@ -89,14 +96,18 @@ def _in_home(home: Path, path: str) -> str | None:
     return None
 
 
-def _write_collections(archive: ZipFile, catalog: Catalog, names: Sequence[str] | None) -> None:
+def _write_collections(
+    archive: ZipFile, catalog: Catalog, names: Sequence[str] | None, *, history: bool
+) -> None:
     with catalog.database.reading() as connection:
         if names is None:
             found = reads.collections(connection)
         else:
             found = [reads.collection(connection, name) for name in dict.fromkeys(names)]
         written = [
-            _write_collection(archive, connection, catalog.home, number, collection).written()
+            _write_collection(
+                archive, connection, catalog.home, number, collection, history=history
+            ).written()
             for number, collection in enumerate(found)
         ]
     manifest = {"format": FORMAT, "version": VERSION, "collections": written}
@@ -109,20 +120,47 @@ def _write_collection(
     home: Path,
     number: int,
     collection: StoredCollection,
+    *,
+    history: bool,
 ) -> ArchivedCollection:
     names = [member(number, part) for part in PARTS]
     with _created(archive, names[0]) as out:
-        documents = _write_lines(out, _documents(connection, home, collection))
+        found = _documents(connection, home, collection)
+        documents = _write_lines(out, (each.written() for each in found))
     with _created(archive, names[1]) as out:
-        chunks = _write_lines(out, _chunks(connection, collection))
+        chunks = _write_lines(out, (each.written() for each in _chunks(connection, collection)))
     with _created(archive, names[2], ZIP_STORED) as out:
         vectors = 0
         for data in _vectors(connection, collection):
             out.write(data)
             vectors += 1
+    asked = None
+    if history:
+        with _created(archive, member(number, QUESTIONS)) as out:
+            asked = _write_lines(out, questions(connection, collection))
     return ArchivedCollection(
-        collection.name, collection.model, collection.fusion_weight, documents, chunks, vectors
+        name=collection.name,
+        model=collection.model,
+        fusion_weight=collection.fusion_weight,
+        documents=documents,
+        chunks=chunks,
+        vectors=vectors,
+        rerank_weight=collection.rerank_weight,
+        adapter=_write_adapter(archive, connection, number, collection),
+        questions=asked,
     )
+
+
+def _write_adapter(
+    archive: ZipFile, connection: Connection, number: int, collection: StoredCollection
+) -> ArchivedAdapter | None:
+    """Only the one in use: those before it served to go back, here."""
+    adapter = adapters.active(connection, collection)
+    if adapter is None:
+        return None
+    with _created(archive, member(number, ADAPTER), ZIP_STORED) as out:
+        out.write(adapter.data)
+    return ArchivedAdapter.of(adapter)
 
 
 def _created(archive: ZipFile, name: str, compression: int = ZIP_DEFLATED) -> IO[bytes]:
@@ -131,10 +169,10 @@ def _created(archive: ZipFile, name: str, compression: int = ZIP_DEFLATED) -> IO
     return archive.open(info, "w", force_zip64=True)
 
 
-def _write_lines(out: IO[bytes], records: Iterator[ArchivedDocument | ArchivedChunk]) -> int:
+def _write_lines(out: IO[bytes], records: Iterator[dict[str, Any]]) -> int:
     lines = 0
     for record in records:
-        out.write(json.dumps(record.written(), ensure_ascii=False).encode() + b"\n")
+        out.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
         lines += 1
     return lines
 

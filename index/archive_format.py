@@ -5,6 +5,8 @@
     collections/0/documents.jsonl     one document a line, those with chunks first
     collections/0/chunks.jsonl        their chunks in the same order, as offsets into their texts
     collections/0/vectors.f16         the vectors of the chunks that have one, float16, end to end
+    collections/0/adapter.bin         what its model was taught, where that is in use
+    collections/0/questions.jsonl     the questions asked, with judgements, where they came along
     files/uploads/…                   files that lie in the home itself
 
 A path inside the home is kept relative to it. An archive comes from anywhere: whatever is read
@@ -13,24 +15,24 @@ here is checked, and what is wrong with it is raised as BadArchive.
 
 import re
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, cast, get_args
 
+from index.archive_fields import SHORT, Fields, brief
+from index.archive_learned import ArchivedAdapter, read_adapter
 from index.errors import BadArchive
 from index.records import Chunk, Model, Status
 
 FORMAT = "attest-archive"
-VERSION = 1
+VERSION = 2  # 1 had neither adapters nor questions, and is read as well
 MANIFEST = "manifest.json"
 FILES = "files/"
 PARTS = ("documents.jsonl", "chunks.jsonl", "vectors.f16")
+ADAPTER = "adapter.bin"
+QUESTIONS = "questions.jsonl"
 UPLOADS = "uploads"  # the only folder of a home that an archive may bring files for
 
-_SHORT = 255  # characters; what the columns of names hold
-_INTEGER = 2**31 - 1
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_T = TypeVar("_T")
 
 
 def member(number: int, part: str) -> str:
@@ -45,6 +47,14 @@ class ArchivedCollection:
     documents: int
     chunks: int
     vectors: int
+    rerank_weight: float = 0.0
+    adapter: ArchivedAdapter | None = None
+    questions: int | None = None  # None where they stayed behind
+
+    @property
+    def parts(self) -> list[str]:
+        more = {ADAPTER: self.adapter, QUESTIONS: self.questions}
+        return [*PARTS, *(part for part, there in more.items() if there is not None)]
 
     def written(self) -> dict[str, Any]:
         return asdict(self) | {"model": self.model._asdict()}
@@ -95,36 +105,51 @@ def read_manifest(value: object) -> list[ArchivedCollection]:
     if fields.raw("format") != FORMAT:
         raise BadArchive(f"its format is {fields.raw('format')!r}, not {FORMAT!r}")
     version = fields.integer("version")
-    if version != VERSION:
+    if not 1 <= version <= VERSION:
         raise BadArchive(
-            f"it is of version {version}, this program reads version {VERSION}: "
-            "update Attest where it is read or where it was written"
+            f"it is of version {version}, this program reads versions up to {VERSION}: "
+            "update Attest where it is read"
         )
-    found = [_collection(each) for each in fields.list("collections")]
+    found = [_collection(each, version) for each in fields.list("collections")]
     names = [collection.name for collection in found]
     if len(set(names)) < len(names):
         raise BadArchive(f"it names a collection twice: {', '.join(sorted(names))}")
     return found
 
 
-def _collection(value: object) -> ArchivedCollection:
+def _collection(value: object, version: int) -> ArchivedCollection:
     fields = Fields("a collection of the manifest", value)
-    model = Fields("a model of the manifest", fields.raw("model"))
-    weight = fields.raw("fusion_weight")
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
-        raise BadArchive(f"a fusion weight of the manifest is {_brief(weight)}, not from 0 to 1")
+    given = Fields("a model of the manifest", fields.raw("model"))
+    model = Model(
+        given.name("name"),
+        given.string("fingerprint", longest=128),
+        given.integer("dimensions", least=1, most=1 << 16),
+    )
+    learned: dict[str, Any] = {}
+    if version > 1:
+        questions = fields.raw("questions")
+        learned = {
+            "rerank_weight": _weight(fields, "rerank_weight"),
+            "adapter": read_adapter(fields.raw("adapter"), model.fingerprint),
+            "questions": None if questions is None else fields.integer("questions"),
+        }
     return ArchivedCollection(
         name=fields.name("name"),
-        model=Model(
-            model.name("name"),
-            model.string("fingerprint", longest=128),
-            model.integer("dimensions", least=1, most=1 << 16),
-        ),
-        fusion_weight=float(weight),
+        model=model,
+        fusion_weight=_weight(fields, "fusion_weight"),
         documents=fields.integer("documents"),
         chunks=fields.integer("chunks"),
         vectors=fields.integer("vectors"),
+        **learned,
     )
+
+
+def _weight(fields: Fields, key: str) -> float:
+    weight = fields.raw(key)
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 <= weight <= 1:
+        named = key.replace("_", " ")
+        raise BadArchive(f"a {named} of the manifest is {brief(weight)}, not from 0 to 1")
+    return float(weight)
 
 
 def read_document(where: str, value: object) -> ArchivedDocument:
@@ -135,7 +160,7 @@ def read_document(where: str, value: object) -> ArchivedDocument:
         path=check_relative(where, path) if in_home else path,
         in_home=in_home,
         title=fields.string("title"),
-        media_type=fields.string("media_type", longest=_SHORT),
+        media_type=fields.string("media_type", longest=SHORT),
         sha256=fields.string("sha256"),
         size=fields.integer("size", most=2**63 - 1),
         status=cast("Status", fields.string("status")),
@@ -143,7 +168,7 @@ def read_document(where: str, value: object) -> ArchivedDocument:
         warnings=fields.strings("warnings"),
         added=fields.moment("added"),
         modified=None if fields.raw("modified") is None else fields.moment("modified"),
-        tags=fields.strings("tags", longest=_SHORT),
+        tags=fields.strings("tags", longest=SHORT),
         chunks=fields.integer("chunks"),
         text=fields.optional_string("text"),
         layout=fields.optional_object("layout"),
@@ -154,9 +179,9 @@ def read_document(where: str, value: object) -> ArchivedDocument:
 
 def _check_document(where: str, document: ArchivedDocument) -> None:
     if document.status not in get_args(Status):
-        raise BadArchive(f"{where} has the status {_brief(document.status)}")
+        raise BadArchive(f"{where} has the status {brief(document.status)}")
     if not _SHA256.fullmatch(document.sha256):
-        raise BadArchive(f"{where} has the hash {_brief(document.sha256)}")
+        raise BadArchive(f"{where} has the hash {brief(document.sha256)}")
     if (document.status == "indexed") != (document.chunks > 0 and document.text is not None):
         text = "no text" if document.text is None else f"{len(document.text)} characters"
         raise BadArchive(f"{where} is {document.status}, with {document.chunks} chunks and {text}")
@@ -184,104 +209,5 @@ def check_relative(where: str, path: str) -> str:
     windows = PureWindowsPath(path)
     astray = windows.drive or windows.root or ".." in windows.parts or path.startswith("/")
     if not parts or astray or "\\" in path or ":" in path:
-        raise BadArchive(f"{where} has the path {_brief(path)}, which leads out of the home")
+        raise BadArchive(f"{where} has the path {brief(path)}, which leads out of the home")
     return path
-
-
-class Fields:
-    """The members of a JSON object, each of the type that it is asked for as."""
-
-    def __init__(self, where: str, value: object) -> None:
-        self._where = where
-        self._value = self._typed("", value, dict)
-
-    def raw(self, key: str) -> object:
-        if key not in self._value:
-            raise BadArchive(f"{self._where} has no {key!r}")
-        return self._value[key]
-
-    def integer(self, key: str, *, least: int = 0, most: int = _INTEGER) -> int:
-        value = self.raw(key)
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise self._bad(key, value, f"a whole number from {least} to {most}")
-        return value
-
-    def boolean(self, key: str) -> bool:
-        return self._typed(key, self.raw(key), bool)
-
-    def string(self, key: str, *, longest: int | None = None) -> str:
-        return self._text(key, self.raw(key), longest)
-
-    def name(self, key: str, *, longest: int = _SHORT) -> str:
-        found = self.string(key, longest=longest)
-        if not found:
-            raise self._bad(key, found, "a name")
-        return found
-
-    def optional_string(self, key: str) -> str | None:
-        return None if self.raw(key) is None else self.string(key)
-
-    def optional_object(self, key: str) -> dict[str, Any] | None:
-        value = self.raw(key)
-        if value is None:
-            return None
-        self._check_strings(key, value)
-        return self._typed(key, value, dict)
-
-    def list(self, key: str) -> list[Any]:
-        return self._typed(key, self.raw(key), list)
-
-    def strings(self, key: str, *, longest: int | None = None) -> tuple[str, ...]:
-        return tuple(self._text(key, each, longest) for each in self.list(key))
-
-    def moment(self, key: str) -> str:
-        value = self.string(key, longest=32)
-        try:
-            datetime.fromisoformat(value)
-        except ValueError:
-            raise self._bad(key, value, "a time in ISO 8601") from None
-        return value
-
-    def _text(self, key: str, value: object, longest: int | None) -> str:
-        text = self._typed(key, value, str)
-        if longest is not None and len(text) > longest:
-            raise BadArchive(
-                f"{self._where} has a {key!r} of {len(text)} characters, {longest} at most"
-            )
-        if "\0" in text or not _is_encodable(text):
-            raise self._bad(key, text, "text that a database can hold")
-        return text
-
-    def _check_strings(self, key: str, value: object) -> None:
-        """Those of a nested value, whatever its shape."""
-        stack = [value]
-        while stack:
-            match stack.pop():
-                case str(text):
-                    self._text(key, text, None)
-                case dict(members):
-                    stack += [*members.keys(), *members.values()]
-                case list(members):
-                    stack += members
-
-    def _typed(self, key: str, value: object, kind: type[_T]) -> _T:
-        if not isinstance(value, kind):
-            raise self._bad(key, value, f"of type {kind.__name__}")
-        return value
-
-    def _bad(self, key: str, value: object, wanted: str) -> BadArchive:
-        named = f"{self._where} has {key!r} {_brief(value)}" if key else f"{self._where} is a value"
-        return BadArchive(f"{named}, not {wanted}")
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a pair, which JSON can spell
-        return False
-    return True
-
-
-def _brief(value: object) -> str:
-    shown = ascii(value)
-    return shown if len(shown) <= 60 else f"{shown[:60]}…"

@@ -4,13 +4,20 @@ import json
 import shutil
 import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 from zipfile import BadZipFile, ZipFile
 
-from index.archive_format import FILES, MANIFEST, PARTS, UPLOADS, check_relative, member
+from index.archive_format import (
+    FILES,
+    MANIFEST,
+    UPLOADS,
+    ArchivedCollection,
+    check_relative,
+    member,
+)
 from index.errors import BadArchive
 
 _LONGEST = 1 << 28  # bytes of JSON at once: one document with its text
@@ -52,7 +59,9 @@ class ArchiveReader:
         self._archive = archive
         self._size = size
 
-    def check(self, n_collections: int, home: Path) -> list[tuple[str, Path]]:
+    def check(
+        self, collections: Sequence[ArchivedCollection], home: Path
+    ) -> list[tuple[str, Path]]:
         """Its files, by name, with where in the home they belong.
 
         Raises:
@@ -60,7 +69,9 @@ class ArchiveReader:
         """
         names = [info.filename for info in self._archive.infolist()]
         expected = {MANIFEST} | {
-            member(number, part) for number in range(n_collections) for part in PARTS
+            member(number, part)
+            for number, collection in enumerate(collections)
+            for part in collection.parts
         }
         files = [name for name in names if name.startswith(FILES)]
         if len(set(names)) < len(names) or set(names) - set(files) != expected:

@@ -17,6 +17,7 @@ from index.chunk_rows import chunk_ids, insert_vectors, take_turn
 from index.database import Database
 from index.errors import ModelMismatch, UnknownCollection
 from index.given import check_chunks, check_model, check_shape
+from index.learning import Learning, in_turn
 from index.records import (
     Counts,
     Filter,
@@ -34,7 +35,7 @@ from index.reembedding import Move, clear_others
 from index.schema import CollectionRow
 
 
-class Catalog:
+class Catalog(Learning):
     """Every method is one transaction. Instances may be shared by threads.
 
     Args:
@@ -99,7 +100,7 @@ class Catalog:
             UnknownCollection: There is none of that name.
         """
         with self.database.writing() as connection:
-            found = _in_turn(connection, name)
+            found = in_turn(connection, name)
             folders = _index_folders(connection, self.home, found)
             connection.execute(delete(CollectionRow).where(CollectionRow.id == found.id))
         _discard(folders)
@@ -149,7 +150,7 @@ class Catalog:
         """
         check_chunks(document)
         with self.database.writing() as connection:
-            found = _in_turn(connection, collection)
+            found = in_turn(connection, collection)
             check_model(found, fingerprint)
             if vectors is not None:
                 check_shape(found, len(document.chunks), vectors)
@@ -177,7 +178,7 @@ class Catalog:
             ValueError: The vectors do not fit the ids or the collection.
         """
         with self.database.writing() as connection:
-            found = _in_turn(connection, collection)
+            found = in_turn(connection, collection)
             check_model(found, fingerprint)
             check_shape(found, len(ids), vectors)
             wanted = set(feed.without_vector(connection, ids, fingerprint))
@@ -201,7 +202,7 @@ class Catalog:
             None where no other path has it: read the file and `add` it.
         """
         with self.database.writing() as connection:
-            found = _in_turn(connection, collection)
+            found = in_turn(connection, collection)
             key = lifecycle.store_duplicate(connection, found.id, path, sha256, size, modified)
             return None if key is None else reads.document(connection, key)
 
@@ -213,7 +214,7 @@ class Catalog:
             what is returned.
         """
         with self.database.writing() as connection:
-            found = _in_turn(connection, collection)
+            found = in_turn(connection, collection)
             key = lifecycle.store_rejected(connection, found.id, rejected)
             return reads.document(connection, key)
 
@@ -361,12 +362,6 @@ def _discard(folders: Sequence[Path]) -> None:
 
     for folder in folders:
         discard(folder)
-
-
-def _in_turn(connection: Connection, name: str) -> StoredCollection:
-    """A collection as it is once nobody else writes into it, until this transaction ends."""
-    take_turn(connection, reads.collection(connection, name).id)
-    return reads.collection(connection, name)
 
 
 def _collection_values(name: str, model: Model) -> dict[str, Any]:

@@ -14,17 +14,30 @@ from sqlalchemy.orm import InstrumentedAttribute
 from index.codec import is_encoded
 from index.records import Side, StoredCollection
 from index.schema import (
+    AdapterRow,
     AnySelect,
     ChangeRow,
     ChunkRow,
     CollectionRow,
     DocumentRow,
+    JudgementRow,
+    QuestionRow,
     TagRow,
     VectorRow,
 )
 
 Kind = Literal[
-    "database", "orphans", "ids", "log", "documents", "text", "vectors", "dense", "lexical", "files"
+    "database",
+    "orphans",
+    "ids",
+    "log",
+    "documents",
+    "text",
+    "vectors",
+    "adapters",
+    "dense",
+    "lexical",
+    "files",
 ]
 _BLOCK = 4096  # rows held at a time
 
@@ -65,6 +78,14 @@ _has_collection = exists().where(CollectionRow.id == DocumentRow.collection_id)
 _has_chunk = exists().where(ChunkRow.id == VectorRow.chunk_id)
 _tags_document = exists().where(DocumentRow.id == TagRow.document_id)
 _logs_collection = exists().where(CollectionRow.id == ChangeRow.collection_id)
+_asks_collection = exists().where(CollectionRow.id == QuestionRow.collection_id)
+_judges_question = exists().where(QuestionRow.id == JudgementRow.question_id)
+_adapts_collection = exists().where(CollectionRow.id == AdapterRow.collection_id)
+_fits_adapter = exists().where(
+    AdapterRow.id == CollectionRow.adapter_id,
+    AdapterRow.collection_id == CollectionRow.id,
+    AdapterRow.base == CollectionRow.model_fingerprint,
+)
 _logged_chunk_lives = exists().where(ChunkRow.id == ChangeRow.chunk_id)
 _logged_vector_lives = exists().where(
     ChunkRow.id == ChangeRow.chunk_id,
@@ -101,6 +122,10 @@ ORPHAN_CHUNKS = ~_has_document
 ORPHAN_VECTORS = ~_has_chunk
 ORPHAN_TAGS = ~_tags_document
 ORPHAN_CHANGES = ~_logs_collection
+ORPHAN_QUESTIONS = ~_asks_collection
+ORPHAN_JUDGEMENTS = ~_judges_question
+ORPHAN_ADAPTERS = ~_adapts_collection
+USELESS_ADAPTER = (CollectionRow.adapter_id.is_not(None), ~_fits_adapter)
 DANGLING: dict[Side, tuple[ColumnElement[bool], ...]] = {
     "text": (ChangeRow.side == "text", ChangeRow.op == "upsert", ~_logged_chunk_lives),
     "vector": (ChangeRow.side == "vector", ChangeRow.op == "upsert", ~_logged_vector_lives),
@@ -141,6 +166,26 @@ _EVERYWHERE = (
         select(_nowhere, _named(ChangeRow.seq)).where(ORPHAN_CHANGES),
     ),
     Check(
+        "orphans",
+        "questions to a collection that is gone",
+        select(_nowhere, _named(QuestionRow.id)).where(ORPHAN_QUESTIONS),
+    ),
+    Check(
+        "orphans",
+        "judgements about a question that is gone",
+        select(_nowhere, _named(JudgementRow.id)).where(ORPHAN_JUDGEMENTS),
+    ),
+    Check(
+        "orphans",
+        "adapters of a collection that is gone",
+        select(_nowhere, _named(AdapterRow.id)).where(ORPHAN_ADAPTERS),
+    ),
+    Check(
+        "adapters",
+        "collections whose adapter is gone, or was made for another model",
+        select(_in(CollectionRow.id), _named(CollectionRow.name)).where(*USELESS_ADAPTER),
+    ),
+    Check(
         "log",
         "changes that say that a chunk is there which is gone",
         _changes.where(*DANGLING["text"]),
@@ -179,6 +224,9 @@ _REFERENCES = (
     TagRow.document_id,
     ChangeRow.collection_id,
     ChangeRow.chunk_id,
+    QuestionRow.collection_id,
+    JudgementRow.question_id,
+    AdapterRow.collection_id,
 )
 
 

@@ -60,9 +60,20 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Commits at the end of the block, or rolls back whole when it raises."""
-        with _reported(self.url), self._writer.begin() as connection:
+    def writing(self, patience_s: float | None = None) -> Iterator[Connection]:
+        """Commits at the end of the block, or rolls back whole when it raises.
+
+        Args:
+            patience_s: How long to wait for a lock, where that is not as long as ever.
+        """
+        if patience_s is None:
+            with _reported(self.url), self._writer.begin() as connection:
+                yield connection
+            return
+        hasty = self._writer.execution_options(patience_s=patience_s)
+        with _reported(self.url, patience_s), hasty.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(text(f"SET LOCAL lock_timeout = {patience_s * 1000:.0f}"))
             yield connection
 
     def close(self) -> None:
@@ -121,7 +132,10 @@ def _prepare(connection: DBAPIConnection, _: ConnectionPoolEntry, *, foreign_key
 
 
 def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+    options = connection.get_execution_options()
+    waits = options.get("patience_s", _WAIT_S)
+    connection.exec_driver_sql(f"PRAGMA busy_timeout = {waits * 1000:.0f}")
+    connection.exec_driver_sql(options.get("begin", "BEGIN"))
 
 
 def _bring_up_to_date(url: URL, home: Path) -> None:
@@ -179,14 +193,14 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _reported(url: URL) -> Iterator[None]:
+def _reported(url: URL, waits: float = _WAIT_S) -> Iterator[None]:
     """Says in our own words what the database or the way to it has against a transaction."""
     try:
         yield
     except DBAPIError as error:
         busy, unreachable = _judged(error)
         if busy:
-            raise StorageBusy("the database", _WAIT_S) from error
+            raise StorageBusy("the database", waits) from error
         if unreachable:
             raise StorageUnreachable(_shown(url), _reason(error)) from error
         raise
@@ -202,7 +216,7 @@ def _judged(error: DBAPIError) -> tuple[bool, bool]:
     # A lock that did not come in time; two that waited for each other.
     busy = code in ("55P03", "40P01")
     # Without a code the driver itself has lost or not reached the server.
-    lost = error.connection_invalidated or code is None or code[:2] in _SERVER_UNUSABLE
+    lost = error.connection_invalidated or code is None or code.startswith(_SERVER_UNUSABLE)
     return busy, not busy and lost and type(error).__name__ in ("OperationalError", "InternalError")
 
 
@@ -210,8 +224,8 @@ def _judged(error: DBAPIError) -> tuple[bool, bool]:
 _SQLITE_UNUSABLE = tuple(
     f"SQLITE_{name}" for name in ("CORRUPT", "NOTADB", "CANTOPEN", "FULL", "IOERR", "READONLY")
 )
-# Connection, authorization, no such database, out of resources, shut down by an operator.
-_SERVER_UNUSABLE = ("08", "28", "3D", "53", "57")
+# Connection, read-only, authorization, no such database, out of resources, shut down.
+_SERVER_UNUSABLE = ("08", "25006", "28", "3D", "53", "57")
 
 
 def _shown(url: URL) -> str:

@@ -4,6 +4,9 @@ StorageError
 ├── UnknownCollection    no collection of that name
 ├── UnknownDocument      no document of that id, path or file name
 ├── AmbiguousDocument    a file name that several documents share
+├── UnknownChunk         no passage of that id
+├── UnknownAdapter       no adapter of that id
+├── AdapterMismatch      an adapter of one model, a collection of another
 ├── ModelMismatch        vectors of one model, a collection of another
 ├── CollectionExists     a name that is taken already
 ├── BadArchive           a file that `export` did not write, or that is damaged
@@ -40,6 +43,27 @@ class AmbiguousDocument(StorageError):
     def __init__(self, name: str, paths: Sequence[str]) -> None:
         shown = ", ".join(paths[:5]) + (", …" if len(paths) > 5 else "")
         super().__init__(f"{name!r} names {len(paths)} documents ({shown}): give a path or an id")
+
+
+class UnknownChunk(StorageError):
+    def __init__(self, collection: str, chunk_id: int) -> None:
+        super().__init__(
+            f"collection {collection!r} has no passage {chunk_id}: its document was removed or "
+            "changed, search again for those of today"
+        )
+
+
+class UnknownAdapter(StorageError):
+    def __init__(self, collection: str, adapter_id: int) -> None:
+        super().__init__(f"collection {collection!r} has no adapter {adapter_id}: list them first")
+
+
+class AdapterMismatch(StorageError):
+    def __init__(self, collection: str, model: Model, adapter_id: int, base: str) -> None:
+        super().__init__(
+            f"adapter {adapter_id} was made for the model {base[:12]}, collection {collection!r} "
+            f"holds vectors of {_shown(model)}: make another with `attest adapt`"
+        )
 
 
 class ModelMismatch(StorageError):

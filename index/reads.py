@@ -30,6 +30,8 @@ _collections = select(
     CollectionRow.model_fingerprint,
     CollectionRow.dimensions,
     CollectionRow.fusion_weight,
+    CollectionRow.adapter_id,
+    CollectionRow.rerank_weight,
 )
 # What is searched of a document: its chunks for the model that the collection has now.
 _active = (
@@ -286,7 +288,15 @@ def _begins(prefix: str) -> ColumnElement[bool]:
 
 def _collection(row: AnyRow) -> StoredCollection:
     model = Model(row.model_name, row.model_fingerprint, row.dimensions)
-    return StoredCollection(row.id, row.name, model, row.fusion_weight, row.uid)
+    return StoredCollection(
+        id=row.id,
+        name=row.name,
+        model=model,
+        fusion_weight=row.fusion_weight,
+        uid=row.uid,
+        adapter_id=row.adapter_id,
+        rerank_weight=row.rerank_weight,
+    )
 
 
 def _stored(row: AnyRow, n_vectors: int) -> StoredDocument:

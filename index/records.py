@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 Status = Literal["indexed", "duplicate", "empty", "unsupported", "failed"]
 Side = Literal["text", "vector"]  # of a chunk: what the lexical and the dense index follow
+Judgement = Literal["opened", "up", "down"]  # of a chunk that was shown for a question
 Ids = Sequence[int] | NDArray[np.int64]
 
 
@@ -34,6 +35,8 @@ class StoredCollection:
     model: Model
     fusion_weight: float  # of the dense side: 0 is lexical only, 1 is dense only
     uid: str  # differs between two databases even where the id is the same
+    adapter_id: int | None = None  # what the model was taught since, and is in use
+    rerank_weight: float = 0.0  # of the generator's likelihood beside the fused score: 0 is off
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,3 +222,34 @@ class Counts:
     vectors: int  # of the collection's model
     size: int  # bytes of the files
     former: int = 0  # chunks of other models: on the way in, or not cleared away yet
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuestion:
+    """A question that was asked of a collection, and what became of what was shown for it.
+
+    Chunk ids are those of today, in ascending order: a chunk that was cut anew since is known by
+    its place, one that moved by its words; what is gone is left out.
+    """
+
+    text: str
+    language: Literal["en", "ko"]
+    asked_at: str  # ISO 8601, UTC: the last time
+    times: int
+    opened: tuple[int, ...] = ()
+    up: tuple[int, ...] = ()
+    down: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAdapter:
+    """What a collection's model was taught since: a small change to it, kept beside it."""
+
+    id: int
+    fingerprint: str
+    base: str  # fingerprint of the model that it belongs on; of no use on any other
+    kind: str
+    report: dict[str, Any]
+    made_at: str  # ISO 8601, UTC
+    active: bool
+    data: bytes = b""  # empty in a list

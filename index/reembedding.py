@@ -87,6 +87,7 @@ class Move:
                     model_name=self._model.name,
                     model_fingerprint=self._model.fingerprint,
                     dimensions=self._model.dimensions,
+                    adapter_id=None,  # it was made for the former model
                 )
             )
         return True

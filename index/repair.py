@@ -14,7 +14,17 @@ from index.catalog import Catalog
 from index.chunk_rows import log, log_gone, take_turn
 from index.codec import is_encoded
 from index.derived import DerivedIndexes, discard, unused_folders
-from index.schema import ChangeRow, ChunkRow, CollectionRow, DocumentRow, TagRow, VectorRow
+from index.schema import (
+    AdapterRow,
+    ChangeRow,
+    ChunkRow,
+    CollectionRow,
+    DocumentRow,
+    JudgementRow,
+    QuestionRow,
+    TagRow,
+    VectorRow,
+)
 from index.verify import Verification, abandoned_files, verify
 
 _LOST_CHUNKS = "its chunks were lost: add the file again"
@@ -45,6 +55,7 @@ def repair(catalog: Catalog, *, threads: int = 1) -> Verification:
         _remove_orphans(connection)
         _remove_damaged_vectors(connection, chunks)
         _give_up_documents(connection, documents)
+        _take_off_adapters(connection)
         _mend_log(connection)
     unused = unused_folders(catalog.home, catalog.database)
     for path in (*unused, *abandoned_files(catalog.home)):
@@ -61,6 +72,9 @@ def _remove_orphans(connection: Connection) -> None:
     connection.execute(delete(VectorRow).where(checks.ORPHAN_VECTORS))
     connection.execute(delete(TagRow).where(checks.ORPHAN_TAGS))
     connection.execute(delete(ChangeRow).where(checks.ORPHAN_CHANGES))
+    connection.execute(delete(QuestionRow).where(checks.ORPHAN_QUESTIONS))
+    connection.execute(delete(JudgementRow).where(checks.ORPHAN_JUDGEMENTS))
+    connection.execute(delete(AdapterRow).where(checks.ORPHAN_ADAPTERS))
     if connection.dialect.name == "sqlite":
         no_integer = func.typeof(ChangeRow.chunk_id) != "integer"
         connection.execute(delete(ChangeRow).where(no_integer))
@@ -110,6 +124,12 @@ def _drop_chunks_of_unsearchable(connection: Connection, collection_id: int) -> 
     ids = list(connection.execute(select(ChunkRow.id).where(mine)).scalars())
     connection.execute(delete(ChunkRow).where(mine))
     log_gone(connection, collection_id, ids)
+
+
+def _take_off_adapters(connection: Connection) -> None:
+    """The model answers as it came, as it does already while its adapter does not fit."""
+    useless = update(CollectionRow).where(*checks.USELESS_ADAPTER)
+    connection.execute(useless.values(adapter_id=None))
 
 
 def _mend_log(connection: Connection) -> None:

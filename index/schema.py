@@ -2,6 +2,7 @@
 
     collection 1─n document 1─n chunk 1─n vector        change: which chunks came, moved or went
                    document 1─n tag
+    collection 1─n question 1─n judgement               collection 1─n adapter
 
 Ids are never reused (AUTOINCREMENT), because derived indexes know chunks by id alone. Only column
 types that PostgreSQL has as well.
@@ -57,6 +58,8 @@ class CollectionRow(Base):
     model_fingerprint: Mapped[str] = mapped_column(String(128))
     dimensions: Mapped[int]
     fusion_weight: Mapped[float] = mapped_column(Double, default=0.5)
+    adapter_id: Mapped[int | None] = mapped_column(_ID)  # a foreign key would close a circle
+    rerank_weight: Mapped[float] = mapped_column(Double, default=0.0)
 
 
 class DocumentRow(Base):
@@ -153,3 +156,61 @@ class ChangeRow(Base):
     chunk_id: Mapped[int] = mapped_column(_ID)  # no foreign key: it outlives the chunk
     side: Mapped[str] = mapped_column(String(6))  # text | vector
     op: Mapped[str] = mapped_column(String(6))  # upsert | delete
+
+
+class QuestionRow(Base):
+    """A question that was asked, each once however often it was."""
+
+    __tablename__ = "question"
+    __table_args__: Any = (
+        Index("uq_question_collection_id_sha256", "collection_id", "sha256", unique=True),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    collection_id: Mapped[int] = mapped_column(_ID, ForeignKey("collection.id", ondelete="CASCADE"))
+    text: Mapped[str] = mapped_column(Text)  # as it was written first
+    sha256: Mapped[str] = mapped_column(_SHA256)  # of the text without case and extra blanks
+    language: Mapped[str] = mapped_column(String(8))
+    asked_at: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC: the last time
+    times: Mapped[int]
+
+
+class JudgementRow(Base):
+    """What somebody thought of a passage that was shown for a question.
+
+    It names the passage by content and place, so that it survives another cut, another path and
+    another database.
+    """
+
+    __tablename__ = "judgement"
+    __table_args__: Any = (
+        Index("ix_judgement_question_id", "question_id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    question_id: Mapped[int] = mapped_column(_ID, ForeignKey("question.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(String(8))  # opened | up | down
+    document_sha256: Mapped[str] = mapped_column(_SHA256)
+    start: Mapped[int]
+    end: Mapped[int]
+    text_sha256: Mapped[str] = mapped_column(_SHA256)  # of title, heading and text, as in chunk
+    at: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC
+
+
+class AdapterRow(Base):
+    __tablename__ = "adapter"
+    __table_args__: Any = (
+        Index("ix_adapter_collection_id", "collection_id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    collection_id: Mapped[int] = mapped_column(_ID, ForeignKey("collection.id", ondelete="CASCADE"))
+    fingerprint: Mapped[str] = mapped_column(String(128))
+    base: Mapped[str] = mapped_column(String(128))  # fingerprint of the model it belongs on
+    kind: Mapped[str] = mapped_column(String(16))
+    report: Mapped[dict[str, Any]] = mapped_column(JSON)
+    made_at: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC
+    data: Mapped[bytes] = mapped_column(LargeBinary)  # last: megabytes

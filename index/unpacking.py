@@ -11,9 +11,12 @@ from typing import Any
 from sqlalchemy import Connection, insert
 from sqlalchemy.exc import IntegrityError
 
+from index import adapters, reads
 from index.archive_format import (
+    ADAPTER,
     MANIFEST,
     PARTS,
+    QUESTIONS,
     ArchivedCollection,
     ArchivedDocument,
     member,
@@ -21,6 +24,7 @@ from index.archive_format import (
     read_document,
     read_manifest,
 )
+from index.archive_learned import insert_question, read_question
 from index.archive_reader import ArchiveReader, MemberReader, opened
 from index.catalog import Catalog
 from index.chunk_rows import chunk_ids, insert_chunks, insert_encoded, log, take_turn
@@ -46,7 +50,7 @@ def import_archive(catalog: Catalog, file: Path) -> list[str]:
     """
     with opened(file) as archive:
         collections = read_manifest(archive.json(MANIFEST))
-        files = archive.check(len(collections), catalog.home)
+        files = archive.check(collections, catalog.home)
         there = {found.name for found in catalog.collections()}
         for collection in collections:
             if collection.name in there:
@@ -85,6 +89,31 @@ class _Import:
                 f"collection {self.collection.name!r} has {self._left[0]} chunks and "
                 f"{self._left[1]} vectors fewer than the manifest says"
             )
+        self._read_adapter(archive, number)
+        self._read_questions(archive, number)
+
+    def _read_adapter(self, archive: ArchiveReader, number: int) -> None:
+        adapter = self.collection.adapter
+        if adapter is None:
+            return
+        with archive.reading(member(number, ADAPTER)) as reader:
+            data = reader.take(adapter.size)
+            reader.check_end()
+        stored = reads.collection(self.connection, self.collection.name)
+        key = adapters.add(self.connection, stored, adapter.values(data))
+        adapters.use(self.connection, stored, key)
+
+    def _read_questions(self, archive: ArchiveReader, number: int) -> None:
+        if self.collection.questions is None:
+            return
+        known = set[str]()
+        with archive.reading(member(number, QUESTIONS)) as reader:
+            for _ in range(self.collection.questions):
+                value = reader.take_json()
+                question = read_question(reader.where, value, known)
+                known.add(question["sha256"])
+                insert_question(self.connection, self._collection_id, question)
+            reader.check_end()
 
     def _make_collection(self) -> int:
         model = self.collection.model
@@ -95,6 +124,7 @@ class _Import:
             "model_fingerprint": model.fingerprint,
             "dimensions": model.dimensions,
             "fusion_weight": self.collection.fusion_weight,
+            "rerank_weight": self.collection.rerank_weight,
         }
         try:
             made = insert(CollectionRow).values(values).returning(CollectionRow.id)

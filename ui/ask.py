@@ -15,7 +15,7 @@ from rag.records import Answer, Within
 from ui import render, turns
 from ui.errors import explained
 from ui.locale import Language, Texts, texts
-from ui.theme import CLICKS, DIRECT, FOLLOWS, STREAMED
+from ui.theme import DIRECT, FOLLOWS, JUDGED, STREAMED
 from ui.turns import Turn
 
 _EXAMPLES = 4
@@ -34,7 +34,7 @@ class AskTab:
         self.coming = gr.State(None)  # the turn that is being answered
         with gr.Row(elem_id="a-ask"):
             with gr.Column(elem_id="a-chat"):
-                self._past = gr.HTML(elem_id="a-past", apply_default_css=False, js_on_load=CLICKS)
+                self._past = gr.HTML(elem_id="a-past", apply_default_css=False, js_on_load=JUDGED)
                 self._live = gr.HTML(elem_id="a-live", apply_default_css=False, js_on_load=FOLLOWS)
                 self._build_composer()
             gr.HTML(
@@ -154,7 +154,13 @@ class AskTab:
             for piece in self._assistant.stream(question, within=within):
                 if isinstance(piece, Answer):
                     pending = self._assistant.status().pending
-                    turn = Turn(question, piece, self._surroundings(piece), pending=pending)
+                    turn = Turn(
+                        question,
+                        piece,
+                        self._surroundings(piece),
+                        pending=pending,
+                        learns=self._assistant.settings.remember_questions,
+                    )
                 elif piece:
                     pieces = (*pieces, piece)
                     turn = Turn(question, pieces=pieces)

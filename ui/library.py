@@ -15,8 +15,9 @@ from ui.holdings import facts
 from ui.intake import take_in
 from ui.listing import listing
 from ui.locale import Language, Texts, texts
+from ui.memory import memory
 from ui.progress import progress
-from ui.theme import DIRECT, KEEPS, LISTED, NAMED, STREAMED
+from ui.theme import CLICKS, DIRECT, KEEPS, LISTED, NAMED, STREAMED
 
 Updates = dict[Any, Any]
 
@@ -36,21 +37,23 @@ class LibraryTab:
             self._formats = gr.HTML(elem_id="a-formats", apply_default_css=False)
         self._news = gr.HTML(elem_id="a-news", apply_default_css=False, js_on_load=KEEPS)
         self._facts = gr.HTML(elem_id="a-facts", apply_default_css=False)
+        self._memory = gr.HTML(elem_id="a-memory", apply_default_css=False, js_on_load=CLICKS)
         self.wanted = gr.Textbox(value="", lines=1, container=False, elem_id="a-find")
         self._list = gr.HTML(elem_id="a-list", apply_default_css=False, js_on_load=LISTED)
         self._connect(language)
 
     def _connect(self, language: gr.Radio) -> None:
-        changed = [self._upload, self._news, self._facts, self.wanted, self._list]
+        changed = [self._upload, self._news, *self.lists]
         given = [self._upload, self._names, self.wanted, language]
         self.changes = (
             self._upload.upload(self.add, given, changed, js=NAMED, **STREAMED),
             self._list.click(self.change, [self.wanted, language], changed, **DIRECT),
         )
+        self._memory.click(self.forget, language, self._memory, **DIRECT)
         self.wanted.change(
             self.refresh,
             [self.wanted, language],
-            [self._facts, self.wanted, self._list],
+            self.lists,
             trigger_mode="always_last",
             **DIRECT,
         )
@@ -63,7 +66,7 @@ class LibraryTab:
     @property
     def lists(self) -> list[Any]:
         """What `refresh` updates."""
-        return [self._facts, self.wanted, self._list]
+        return [self._facts, self._memory, self.wanted, self._list]
 
     def face(self, words: Texts, wanted: str | None) -> Updates:
         """The tab in a language, over the documents that there are now."""
@@ -82,8 +85,10 @@ class LibraryTab:
     def refresh(self, wanted: str | None, language: Language) -> Updates:
         """The tab over the documents that there are now; a field not yet seen holds None."""
         words, documents = texts(language), self._assistant.documents()
+        status = self._assistant.status()
         return {
-            self._facts: facts(self._assistant.status(), words) if documents else "",
+            self._facts: facts(status, words) if documents else "",
+            self._memory: memory(status, words) if documents or status.questions else "",
             self.wanted: gr.update(visible=bool(documents)),
             self._list: listing(documents, wanted or "", words),
         }
@@ -107,6 +112,15 @@ class LibraryTab:
         except Exception as error:
             news = render.failure(explained(error, words), words)
         return {self._news: news, **self.refresh(wanted, language)}
+
+    def forget(self, language: Language) -> Updates:
+        """Forget every question and judgement."""
+        words = texts(language)
+        try:
+            self._assistant.forget()
+        except Exception as error:
+            return {self._memory: render.failure(explained(error, words), words)}
+        return {self._memory: memory(self._assistant.status(), words)}
 
     def _changed(self, sent: Mapping[str, Any], words: Texts) -> Markup:
         key, tag = int(sent["value"]), str(sent.get("tag", "")).strip()

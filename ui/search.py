@@ -159,6 +159,9 @@ def _explained(hit: Hit, weight: float | None, words: Texts) -> Markup:
         meaning = _exact(hit.dense, 4, words("search.not_near"))
         rows.insert(0, (words("search.meaning"), meaning))
         shares = words("search.weights", meaning=f"{weight:.0%}", words=f"{1 - weight:.0%}")
+        if hit.likelihood is not None:
+            rows.append((words("search.likelihood"), f"{hit.likelihood:.2f}"))
+            shares = words("search.voted", shares=shares)
         rows.append((words("search.fused"), f"{hit.score:.4f} ({shares})"))
     rows.append((words("search.terms"), ", ".join(hit.terms) or words("search.no_words")))
     lines = (Markup("<div><dt>{}</dt><dd>{}</dd></div>").format(*row) for row in rows)

@@ -28,6 +28,7 @@ element.addEventListener('click', (event) => {
 """
 # What was unfolded stays so when a component shows something new.
 KEEPS = "watch('value', () => window.attest.kept(element));"
+JUDGED = f"{CLICKS}{KEEPS}"  # thumbs that were pressed stay so likewise
 # In the list, a line that is written and ended by Enter is sent as well.
 LISTED = f"""{CLICKS}
 element.addEventListener('keydown', (event) => {{

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from rag.records import Answer, Citation
 from ui import render
+from ui.judging import thumbs
 from ui.locale import Texts
 from ui.markdown import marks_of, shown
 
@@ -21,6 +22,7 @@ class Turn:
     pieces: tuple[str, ...] = ()  # as they were streamed, where the answer did not come to its end
     failure: str | None = None
     pending: int = 0  # passages that were found by their words only when it was answered
+    learns: bool = False  # what is thought of its sources is remembered
 
     @property
     def settled(self) -> bool:
@@ -43,19 +45,20 @@ def _turn(number: int, turn: Turn, texts: Texts) -> Markup:
         failure = render.failure(turn.failure, texts)
         body = render.joined([*_paragraphs(_streamed(turn.pieces)), failure])
     elif turn.answer is not None:
-        body = _answered(number, turn.answer, turn.surroundings, texts)
+        body = _answered(number, turn, turn.answer, texts)
         body += render.pending(turn.pending, texts)
     else:
         note = texts("ask.stopped" if turn.pieces else "ask.nothing")
         body = render.joined([*_paragraphs(_streamed(turn.pieces)), _notes([note])])
-    return _framed(number, turn.question, body)
+    return _framed(number, turn.question, body, learns=turn.learns)
 
 
-def _framed(number: int, question: str, body: Markup) -> Markup:
+def _framed(number: int, question: str, body: Markup, *, learns: bool = False) -> Markup:
+    asked = Markup(' data-asked="{}"').format(question) if learns else ""
     return Markup(
-        '<article class="a-turn" data-turn="{}"><h2 class="a-question">{}</h2>'
+        '<article class="a-turn" data-turn="{}"{}><h2 class="a-question">{}</h2>'
         '<div class="a-answer">{}</div></article>'
-    ).format(number, question, body)
+    ).format(number, asked, question, body)
 
 
 def _streamed(pieces: Sequence[str]) -> list[str]:
@@ -77,9 +80,8 @@ def _paragraphs(texts: Sequence[str]) -> Iterator[Markup]:
             yield Markup("<p>{}</p>").format(text.strip())
 
 
-def _answered(
-    number: int, answer: Answer, surroundings: Sequence[str | None], texts: Texts
-) -> Markup:
+def _answered(number: int, turn: Turn, answer: Answer, texts: Texts) -> Markup:
+    surroundings = turn.surroundings
     if answer.abstained:
         body = Markup('<p class="a-declined">{}</p>').format(answer.answer)
         return body + _notes([*answer.notes, texts("ask.declined")])
@@ -90,6 +92,7 @@ def _answered(
             _notes(answer.notes),
             _chips(answer, keys, texts),
             _origin(answer, texts),
+            thumbs(answer, texts) if turn.learns and answer.citations else Markup(""),
             *(
                 _source(key, citation, answer, text, texts)
                 for key, citation, text in zip(keys, answer.citations, surroundings, strict=True)
@@ -151,9 +154,9 @@ def _claim(
 def _button(key: str, citation: Citation, texts: Texts) -> Markup:
     label = texts("ask.cite", marker=citation.marker, title=citation.document.title)
     return Markup(
-        '<button type="button" class="a-cite" data-source="{}" aria-label="{}" title="{}">'
-        "{}</button>"
-    ).format(key, label, citation.document.title, citation.marker)
+        '<button type="button" class="a-cite" data-source="{}" data-chunk="{}" '
+        'aria-label="{}" title="{}">{}</button>'
+    ).format(key, citation.chunk_id, label, citation.document.title, citation.marker)
 
 
 def _chips(answer: Answer, keys: Sequence[str], texts: Texts) -> Markup:
@@ -164,9 +167,16 @@ def _chips(answer: Answer, keys: Sequence[str], texts: Texts) -> Markup:
             continue
         page = "" if citation.page is None else texts("page", n=citation.page)
         chips[citation.marker] = Markup(
-            '<li><button type="button" class="a-chip" data-source="{}" title="{}"><b>{}</b>'
-            '<span class="a-cut">{}</span><small>{}</small></button></li>'
-        ).format(key, citation.document.title, citation.marker, citation.document.title, page)
+            '<li><button type="button" class="a-chip" data-source="{}" data-chunk="{}" title="{}">'
+            '<b>{}</b><span class="a-cut">{}</span><small>{}</small></button></li>'
+        ).format(
+            key,
+            citation.chunk_id,
+            citation.document.title,
+            citation.marker,
+            citation.document.title,
+            page,
+        )
     if not chips:
         return Markup("")
     return Markup('<h3 class="a-small">{}</h3><ul class="a-chips">{}</ul>').format(

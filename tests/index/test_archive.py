@@ -50,7 +50,33 @@ def stocked(catalog: Catalog) -> Catalog:
     collection.add_vectors([waiting[1].id], vector_of("same passage")[None])
     catalog.set_fusion_weight("default", 0.3)
     catalog.create("letters", OTHER)
+    _teach(catalog)
     return catalog
+
+
+def _teach(catalog: Catalog) -> None:
+    again = catalog.find("default", "b.txt")
+    catalog.remember("default", "무엇이 바뀌었나?")
+    catalog.remember("default", "What is the same?")
+    catalog.judge("default", "What is the same?", catalog.chunk_ids(again.id)[1], "up")
+    catalog.judge("default", "What is the same?", catalog.chunk_ids(again.id)[0], "opened")
+    given = {"base": MODEL.fingerprint, "kind": "query", "report": {"뜻": [1]}}
+    catalog.add_adapter("default", fingerprint="former", data=b"none", **given)  # type: ignore[arg-type]
+    key = catalog.add_adapter("default", fingerprint="adapted", data=b"\0\1\2\3", **given)  # type: ignore[arg-type]
+    catalog.use_adapter("default", key)
+    catalog.set_rerank_weight("default", 0.2)
+
+
+def _learned(catalog: Catalog) -> list[object]:
+    """All of it but ids, and the passages by their words."""
+    adapter = catalog.active_adapter("default")
+    assert adapter is not None
+    held: list[object] = [replace(adapter, id=0), catalog.collection("default").rerank_weight]
+    for question in catalog.asked("default"):
+        plain = replace(question, opened=(), up=(), down=())
+        judged = (question.opened, question.up, question.down)
+        held.append((plain, [[chunk.text for chunk in catalog.chunks(ids)] for ids in judged]))
+    return held
 
 
 def _plain(stored: StoredDocument) -> StoredDocument:
@@ -105,6 +131,44 @@ def test_everything_comes_back_on_the_other_kind_of_database(
     assert _blobs(empty) == _blobs(stocked)
     assert verify(empty).problems == ()
     assert verify(empty).collections == verify(stocked).collections
+
+
+def test_what_was_learned_comes_along_and_the_questions_if_asked(
+    stocked: Catalog, empty: Catalog, tmp_path: Path
+) -> None:
+    file = tmp_path / "library.zip"
+    export(stocked, file, history=True)
+    import_archive(empty, file)
+    assert _learned(empty) == _learned(stocked)
+    assert len(empty.asked("default")) == 2
+    assert len(empty.adapters("default")) == 1  # the former one served to go back, there
+    empty.remember("default", "WHAT is the same? ")
+    assert len(empty.asked("default")) == 2
+    empty.clear()
+    export(stocked, file)
+    with zipfile.ZipFile(file) as archive:
+        assert not any(b"What is the same" in archive.read(name) for name in archive.namelist())
+    import_archive(empty, file)
+    assert _learned(empty) == _learned(stocked)[:2]
+    assert empty.asked("default") == ()
+    assert verify(empty).problems == ()
+
+
+@pytest.mark.parametrize("url", [None])
+def test_an_archive_of_the_first_version_is_read(file: Path, tmp_path: Path) -> None:
+    def date_back(members: dict[str, bytes]) -> None:
+        manifest = json.loads(members[MANIFEST]) | {"version": 1}
+        for collection in manifest["collections"]:
+            for key in ("rerank_weight", "adapter", "questions"):
+                del collection[key]
+        members[MANIFEST] = json.dumps(manifest).encode()
+        for name in [name for name in members if name.endswith((DATA[-11:], QUESTIONS[-15:]))]:
+            del members[name]
+
+    with Catalog(tmp_path / "other home") as empty:
+        assert import_archive(empty, _rewritten(file, date_back)) == ["default", "letters"]
+        stored = empty.collection("default")
+        assert (stored.fusion_weight, stored.rerank_weight, stored.adapter_id) == (0.3, 0.0, None)
 
 
 def test_searches_find_the_same_before_and_after(
@@ -261,12 +325,22 @@ def _rewritten(file: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
     return changed
 
 
-MANIFEST, DOCUMENTS, CHUNKS, VECTORS = (
+MANIFEST, DOCUMENTS, CHUNKS, VECTORS, DATA, QUESTIONS = (
     "manifest.json",
     "collections/0/documents.jsonl",
     "collections/0/chunks.jsonl",
     "collections/0/vectors.f16",
+    "collections/0/adapter.bin",
+    "collections/0/questions.jsonl",
 )
+ADAPTER = {
+    "fingerprint": "adapted",
+    "base": MODEL.fingerprint,
+    "kind": "query",
+    "made_at": "2024-05-31T00:00:00+00:00",
+    "report": {"뜻": [1]},
+    "size": 4,
+}
 
 
 def _edit(name: str, line: int = 0, **values: object) -> Callable[[dict[str, bytes]], None]:
@@ -294,6 +368,13 @@ def _of_collection(**values: object) -> Callable[[dict[str, bytes]], None]:
     return change
 
 
+def _twice(name: str) -> Callable[[dict[str, bytes]], None]:
+    def change(members: dict[str, bytes]) -> None:
+        members[name] = members[name].splitlines(keepends=True)[0] * 2
+
+    return change
+
+
 def _set(name: str, data: bytes) -> Callable[[dict[str, bytes]], None]:
     return lambda members: members.update({name: data})
 
@@ -304,7 +385,7 @@ def _cut(name: str, end: int) -> Callable[[dict[str, bytes]], None]:
 
 BAD: dict[str, tuple[Callable[[dict[str, bytes]], object], str]] = {
     "another format": (_manifest(format="zip"), "its format is 'zip', not 'attest-archive'"),
-    "a later version": (_manifest(version=2), "it is of version 2, this program reads version 1"),
+    "a later version": (_manifest(version=3), "of version 3, this program reads versions up to 2"),
     "no format": (_set(MANIFEST, b"{}"), "the manifest has no 'format'"),
     "no object": (_set(MANIFEST, b"[]"), "the manifest is a value, not of type dict"),
     "no JSON": (_set(MANIFEST, b"{"), "manifest.json is no JSON"),
@@ -312,6 +393,24 @@ BAD: dict[str, tuple[Callable[[dict[str, bytes]], object], str]] = {
     "no member": (lambda members: members.pop(CHUNKS), r"its members are not .*chunks.jsonl"),
     "a stray member": (_set("more.txt", b""), r"its members are not .*more.txt"),
     "a weight": (_of_collection(fusion_weight=1.5), "a fusion weight of the manifest is 1.5"),
+    "another weight": (_of_collection(rerank_weight=-1), "a rerank weight of the manifest is -1"),
+    "another adapter": (
+        _of_collection(adapter=ADAPTER | {"base": "another"}),
+        "an adapter of the manifest is for the model 'another', its collection has 'fingerprint-of",
+    ),
+    "a huge adapter": (_of_collection(adapter=ADAPTER | {"size": 2**40}), "has 'size' 1099511627"),
+    "no adapter": (_of_collection(adapter=None), r"its members are not .*adapter.bin"),
+    "less of an adapter": (_cut(DATA, 3), "adapter.bin ends 1 bytes too early"),
+    "more of an adapter": (_set(DATA, b"12345"), "adapter.bin goes on where it should end"),
+    "no questions": (_of_collection(questions=None), r"its members are not .*questions.jsonl"),
+    "more questions": (_of_collection(questions=9), "questions.jsonl ends before line 3"),
+    "fewer questions": (_of_collection(questions=1), "questions.jsonl goes on where it should end"),
+    "a question of no text": (_edit(QUESTIONS, text=""), "has 'text' '', not a name"),
+    "a question twice": (_twice(QUESTIONS), "line 2 of .* is a question that was there before"),
+    "a judgement": (
+        _edit(QUESTIONS, 0, judgements=[{"kind": "liked"}]),
+        "a judgement of line 1 of .* is of the kind 'liked'",
+    ),
     "a long name": (_of_collection(name="n" * 256), "a 'name' of 256 characters, 255 at most"),
     "dimensions": (
         _of_collection(model={"name": "m", "fingerprint": "f", "dimensions": 0}),
@@ -382,7 +481,7 @@ BAD: dict[str, tuple[Callable[[dict[str, bytes]], object], str]] = {
 
 @pytest.fixture
 def file(stocked: Catalog, tmp_path: Path) -> Path:
-    export(stocked, tmp_path / "library.zip")
+    export(stocked, tmp_path / "library.zip", history=True)
     return tmp_path / "library.zip"
 
 

@@ -42,7 +42,7 @@ def test_postgresql_has_these_column_types_as_well() -> None:
 
     engine = create_mock_engine("postgresql+psycopg://", note)
     Base.metadata.create_all(engine, checkfirst=False)
-    assert sum("CREATE TABLE" in statement for statement in made) == 6
+    assert sum("CREATE TABLE" in statement for statement in made) == 9
 
 
 def test_head_names_the_newest_revision() -> None:
@@ -118,7 +118,7 @@ def test_a_transaction_that_raises_leaves_nothing(catalog: Catalog) -> None:
 def test_a_database_of_a_later_version_is_left_alone(catalog: Catalog) -> None:
     with catalog.database.writing() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(NewerDatabase, match=r"revision 9999, this version knows 0002 at most"):
+    with pytest.raises(NewerDatabase, match=r"revision 9999, this version knows 0003 at most"):
         reopened(catalog)
 
 
@@ -147,3 +147,18 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
         StorageUnreachable, match=r"attest.db cannot be worked with \(file is not a"
     ):
         Catalog(tmp_path)
+
+
+def test_who_is_in_a_hurry_does_not_wait_for_a_lock(catalog: Catalog) -> None:
+    catalog.create("default", MODEL)
+    with catalog.database.writing() as connection:
+        connection.exec_driver_sql("UPDATE collection SET fusion_weight = 0.1")
+        with pytest.raises(StorageBusy, match=r"locked by another process for 0\.05 s"):
+            _set_weight(catalog, 0.05)
+    _set_weight(catalog, 0.05)
+    assert catalog.collection("default").fusion_weight == 0.2
+
+
+def _set_weight(catalog: Catalog, patience_s: float) -> None:
+    with catalog.database.writing(patience_s) as connection:
+        connection.exec_driver_sql("UPDATE collection SET fusion_weight = 0.2")

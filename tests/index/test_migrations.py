@@ -1,4 +1,4 @@
-"""From the tables of version 0001, with rows in them, to those of today."""
+"""From the tables of earlier versions, with rows in them, to those of today."""
 
 import json
 from collections.abc import Iterator
@@ -34,14 +34,14 @@ def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @contextmanager
-def _first_version(url: str) -> Iterator[Connection]:
+def _first_version(url: str, revision: str = "0001") -> Iterator[Connection]:
     engine = create_engine(url)
     with engine.begin() as connection:
         config = Config()
         folder = str(Path(index.migrations.__file__).parent)
         config.set_main_option("script_location", folder.replace("%", "%%"))
         config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        command.upgrade(config, revision)
         yield connection
     engine.dispose()
 
@@ -82,7 +82,7 @@ def _insert_document(connection: Connection, path: str, status: str, **more: obj
     _insert(connection, "document", **(values | more))
 
 
-def _insert_chunk(connection: Connection, document_id: int, position: int) -> None:
+def _insert_chunk(connection: Connection, document_id: int, position: int, **more: object) -> None:
     passage = PASSAGES[position]
     start = TEXT.index(passage)
     _insert(
@@ -97,6 +97,7 @@ def _insert_chunk(connection: Connection, document_id: int, position: int) -> No
         heading=json.dumps(["제목"]),
         tokens=2,
         text_sha256="b" * 64,
+        **more,
     )
 
 
@@ -197,3 +198,22 @@ def test_rows_that_had_lost_their_document_do_not_keep_a_home_shut(tmp_path: Pat
         assert kinds == {"orphans", "database"}
         assert repair(catalog).problems == ()
         assert catalog.counts("default").chunks == 2
+
+
+def test_a_library_of_the_second_version_learns(empty_url: str, tmp_path: Path) -> None:
+    with _first_version(empty_url, "0002") as connection:
+        _insert_collection(connection)
+        _insert_document(connection, "a.txt", "indexed", text=TEXT, modified=None, layout="{}")
+        _insert_chunk(connection, 1, 0, fingerprint=MODEL.fingerprint)
+        (data,) = encode(vector_of(PASSAGES[0])[None])
+        _insert(connection, "vector", chunk_id=1, fingerprint=MODEL.fingerprint, data=data)
+        for side in ("text", "vector"):
+            _insert(connection, "change", collection_id=1, chunk_id=1, side=side, op="upsert")
+    with Catalog(tmp_path, empty_url) as catalog:
+        stored = catalog.collection("default")
+        assert (stored.uid, stored.fusion_weight) == ("u" * 32, 0.7)  # the log goes on
+        assert (stored.adapter_id, stored.rerank_weight) == (None, 0.0)
+        assert catalog.asked("default") == ()
+        catalog.judge("default", "which pump?", 1, "up")
+        assert catalog.asked("default")[0].up == (1,)
+        assert verify(catalog).problems == ()

@@ -239,3 +239,27 @@ def test_an_instance_elsewhere_sees_the_same(catalog: Catalog) -> None:
     catalog.create("default", MODEL)
     with reopened(catalog) as other:
         assert [found.name for found in other.collections()] == ["default"]
+
+
+def test_a_database_that_takes_no_writing_is_named(catalog: Catalog, server: Server) -> None:
+    catalog.create("default", MODEL)
+    name = catalog.database.url.database or ""
+    server.run(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    try:
+        _end_connections(server, name)
+        with pytest.raises(StorageUnreachable, match="in a read-only transaction"):
+            catalog.remember("default", "why?")
+    finally:
+        server.run(f"ALTER DATABASE {name} RESET default_transaction_read_only")
+        _end_connections(server, name)
+
+
+def test_a_hasty_writer_does_not_wait_for_its_turn(catalog: Catalog) -> None:
+    catalog.create("default", MODEL)
+    catalog.remember("default", "why?")
+    with catalog.database.writing() as connection:
+        connection.execute(text("SELECT id FROM question FOR UPDATE"))
+        with pytest.raises(StorageBusy, match=r"for 0\.1 s"):
+            catalog.remember("default", "why?", patience_s=0.1)
+    catalog.remember("default", "why?", patience_s=0.1)
+    assert catalog.asked("default")[0].times == 2

@@ -142,6 +142,11 @@ FAULTS: dict[str, tuple[list[object], set[str], str]] = {
         {"vectors"},
         "1 chunks whose vector has not 8 dimensions or length 1 (6)",
     ),
+    "an adapter is in use that is gone": (
+        [update(CollectionRow).values(adapter_id=7)],
+        {"adapters"},
+        "1 collections whose adapter is gone, or was made for another model (default)",
+    ),
     "an original is not indexed any more": (
         [
             update(DocumentRow)
@@ -227,6 +232,12 @@ ORPHANS = {
         "DELETE FROM document WHERE path = 'bad.pdf'",
         "1 tags of a document that is gone (law)",
     ),
+    "a question": (
+        "DELETE FROM question",
+        "1 judgements about a question that is gone (1)",
+    ),
+    "what a collection learned": ("DELETE FROM collection", "1 adapters of a collection that"),
+    "what a collection was asked": ("DELETE FROM collection", "1 questions to a collection that"),
     "a collection": (
         "DELETE FROM collection",
         "6 documents of a collection that is gone (a.txt, b.txt, ",
@@ -242,6 +253,10 @@ def test_orphans_are_told_and_removed(sqlite_catalog: Catalog, what: str) -> Non
         _add(collection, path, f"first of {path}", f"second of {path}")
     collection.reject(rejected("bad.pdf"))
     catalog.tag(catalog.find("default", "bad.pdf").id, add=["law"])
+    catalog.judge("default", "first?", 3, "up")
+    catalog.add_adapter(
+        "default", fingerprint="a", base=MODEL.fingerprint, kind="query", data=b"a", report={}
+    )
     collection.rebuild()
     statement, detail = ORPHANS[what]
     _without_foreign_keys(catalog, statement)
@@ -250,7 +265,7 @@ def test_orphans_are_told_and_removed(sqlite_catalog: Catalog, what: str) -> Non
     assert repair(catalog).problems == ()
     with catalog.database.reading() as connection:
         assert connection.exec_driver_sql("PRAGMA foreign_key_check").all() == []
-    if what != "a collection":
+    if "collection" not in what:
         _check_search(collection, catalog)
 
 

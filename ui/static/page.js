@@ -1,4 +1,4 @@
-// What the page does without asking the server: sources, confirmations, tabs and dropped files.
+// What the page does beside Gradio: sources, confirmations, tabs, dropped files, and thumbs.
 (() => {
   const LARGEST = 100_000_000; // bytes of an upload, as the service has it
 
@@ -29,6 +29,60 @@
     release();
   };
 
+  // What is thought of passages goes to the service. Components show new markup in place of the
+  // old: what was pressed is known by the question and the passages.
+  const judged = new Map();
+  const opened = new Set();
+
+  const tell = async (question, chunks, kind) => {
+    const sent = chunks.map((chunk) =>
+      fetch("api/feedback", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ question, chunk_id: chunk, kind }),
+      }),
+    );
+    try {
+      return (await Promise.all(sent)).every((answer) => answer.ok);
+    } catch {
+      return false; // the service has ended
+    }
+  };
+
+  const tellOpened = (button) => {
+    const asked = button.closest("[data-asked]")?.dataset.asked;
+    const key = JSON.stringify([asked, button.dataset.chunk]);
+    if (!asked || opened.has(key)) return;
+    opened.add(key);
+    tell(asked, [Number(button.dataset.chunk)], "opened");
+  };
+
+  const keyOf = (group) =>
+    JSON.stringify([group.closest("[data-asked]").dataset.asked, group.dataset.chunks]);
+
+  const press = (root) => {
+    for (const group of root.querySelectorAll(".a-judge"))
+      for (const button of group.querySelectorAll("[data-judge]"))
+        button.setAttribute("aria-pressed", judged.get(keyOf(group)) === button.dataset.judge);
+  };
+
+  const judge = async (button) => {
+    const group = button.closest(".a-judge");
+    const key = keyOf(group);
+    const [asked, chunks] = JSON.parse(key);
+    const before = judged.get(key) ?? null;
+    const kind = before === button.dataset.judge ? null : button.dataset.judge; // or taken back
+    judged.set(key, kind);
+    press(document);
+    const kept = await tell(asked, JSON.parse(chunks), kind);
+    if (!kept) judged.set(key, before);
+    press(document);
+    for (const each of document.querySelectorAll(".a-judge"))
+      if (keyOf(each) === key)
+        each.querySelector("[role=status]").textContent =
+          (kept && kind && each.dataset.kept) || (!kept && each.dataset.failed) || "";
+  };
+
   // Removing takes a second press, on a button that comes in place of the first.
   const confirming = (cell, sure) => {
     cell.querySelector(".a-first").hidden = sure;
@@ -52,10 +106,13 @@
     const button = event.target.closest?.("button");
     if (!button) return;
     const { source, tab } = button.dataset;
-    if (source) open(source, button);
+    if (source) {
+      open(source, button);
+      tellOpened(button);
+    } else if (button.dataset.judge) judge(button);
     else if ("close" in button.dataset || button.id === "a-new") close();
-    else if ("confirm" in button.dataset) confirming(button.closest("td"), true);
-    else if ("keep" in button.dataset) confirming(button.closest("td"), false);
+    else if ("confirm" in button.dataset) confirming(button.closest("td, .a-memory"), true);
+    else if ("keep" in button.dataset) confirming(button.closest("td, .a-memory"), false);
     else if ("more" in button.dataset) unfold(button);
     else if ("tagging" in button.dataset) tagging(button.closest("tr"), true);
     else if ("clear" in button.dataset) clear(button.form);
@@ -193,6 +250,7 @@
       seen = question;
     },
     kept(element) {
+      press(element);
       const sending = document.querySelector("#a-formats .a-waiting");
       if (sending && element.closest("#a-news")) sending.hidden = true;
       for (const part of element.querySelectorAll("details[data-key]"))

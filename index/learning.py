@@ -1,0 +1,115 @@
+"""What a catalogue keeps of how its collections are used, and of what they learned from it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, update
+
+from index import adapters, history, reads
+from index.chunk_rows import take_turn
+from index.database import Database
+from index.records import AskedQuestion, Judgement, StoredAdapter, StoredCollection
+from index.schema import CollectionRow
+
+
+class Learning:
+    """The part of `Catalog` that is about use. Every method is one transaction."""
+
+    database: Database
+
+    def remember(self, collection: str, question: str, *, patience_s: float | None = None) -> None:
+        """Counts a question that was asked.
+
+        Args:
+            patience_s: How long to wait for another that writes; None as all others do.
+        """
+        with self.database.writing(patience_s) as connection:
+            history.remember(connection, reads.collection(connection, collection), question)
+
+    def judge(self, collection: str, question: str, chunk_id: int, kind: Judgement | None) -> None:
+        """Stores what was thought of a passage that was shown for a question.
+
+        Args:
+            kind: A thumb replaces the one before; None takes it back.
+
+        Raises:
+            UnknownChunk: The passage is not there any more.
+        """
+        with self.database.writing() as connection:
+            found = reads.collection(connection, collection)
+            history.judge(connection, found, question, chunk_id, kind)
+
+    def asked(self, collection: str) -> tuple[AskedQuestion, ...]:
+        """Every question, the last asked first, with the passages of today that were judged."""
+        with self.database.reading() as connection:
+            return history.asked(connection, reads.collection(connection, collection))
+
+    def count_asked(self, collection: str) -> int:
+        """How many different questions are remembered."""
+        with self.database.reading() as connection:
+            return history.count(connection, reads.collection(connection, collection))
+
+    def forget(self, collection: str) -> int:
+        """Deletes all questions and judgements; how many questions it were."""
+        with self.database.writing() as connection:
+            return history.forget(connection, reads.collection(connection, collection))
+
+    def add_adapter(
+        self,
+        collection: str,
+        *,
+        fingerprint: str,
+        base: str,
+        kind: str,
+        data: bytes,
+        report: Mapping[str, Any],
+    ) -> int:
+        """Keeps an adapter; `use_adapter` puts it to use.
+
+        Args:
+            base: Fingerprint of the model that it belongs on.
+            report: Whatever JSON can hold.
+
+        Returns:
+            Its id.
+        """
+        values = {"fingerprint": fingerprint, "base": base, "kind": kind, "data": data}
+        with self.database.writing() as connection:
+            found = reads.collection(connection, collection)
+            return adapters.add(connection, found, {**values, "report": dict(report)})
+
+    def adapters(self, collection: str) -> tuple[StoredAdapter, ...]:
+        """All that were kept, without their data, the last made first."""
+        with self.database.reading() as connection:
+            return adapters.stored(connection, reads.collection(connection, collection))
+
+    def use_adapter(self, collection: str, adapter_id: int | None) -> None:
+        """Puts an adapter to use in place of the one that was; None is the model as it came.
+
+        Raises:
+            UnknownAdapter: The collection has none of this id.
+            AdapterMismatch: It belongs on another model than the collection has.
+        """
+        with self.database.writing() as connection:
+            key = None if adapter_id is None else int(adapter_id)
+            adapters.use(connection, in_turn(connection, collection), key)
+
+    def active_adapter(self, collection: str) -> StoredAdapter | None:
+        """The one in use, with its data; `collection(name).adapter_id` says cheaply which."""
+        with self.database.reading() as connection:
+            return adapters.active(connection, reads.collection(connection, collection))
+
+    def set_rerank_weight(self, collection: str, weight: float) -> None:
+        """Sets how much the generator's likelihood counts beside the fused score, from 0 to 1."""
+        if not 0 <= weight <= 1:
+            raise ValueError(f"re-ranking weight {weight} must lie between 0 (off) and 1 (alone)")
+        with self.database.writing() as connection:
+            found = reads.collection(connection, collection)
+            row = update(CollectionRow).where(CollectionRow.id == found.id)
+            connection.execute(row.values(rerank_weight=float(weight)))
+
+
+def in_turn(connection: Connection, name: str) -> StoredCollection:
+    """A collection as it is once nobody else writes into it, until this transaction ends."""
+    take_turn(connection, reads.collection(connection, name).id)
+    return reads.collection(connection, name)
