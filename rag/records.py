@@ -61,11 +61,12 @@ class Hit:
     """A retrieved chunk with the parts of its score."""
 
     rank: int  # 1-based
-    score: float  # fused, or the raw score of the only side that was asked
+    score: float  # fused and re-ranked, or the raw score of the only side that was asked
     dense: float | None  # cosine
     lexical: float | None  # BM25
     chunk: StoredChunk
     terms: tuple[str, ...] = ()  # words of the query, as it writes them, that the chunk has too
+    likelihood: float | None = None  # mean log p of the query behind it; None: not re-ranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class SearchResult:
     timings_ms: dict[str, float] = field(default_factory=dict)
     weight: float | None = None  # of the dense side in the fused scores; None where one side asked
     pending: int = 0  # chunks of the collection that are found by their words only, so far
+    notes: tuple[str, ...] = ()  # what the reader should know: why hits were not re-ranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +124,20 @@ class LibraryStatus:
     database: str  # its file or its address, without a password
     collection: str
     encoder: str  # that made the vectors, or is going to
-    fingerprint: str | None  # of it; None before the first document
-    documents: dict[str, int]  # by status
-    chunks: int
-    vectors: int
-    pending: int  # chunks that wait for their vectors
-    former: int  # chunks of another model: on the way in, or not cleared away yet
-    size_bytes: int  # of the files that were added
+    fingerprint: str | None = None  # of it; None before the first document
+    documents: dict[str, int] = field(default_factory=dict)  # by status
+    chunks: int = 0
+    vectors: int = 0
+    pending: int = 0  # chunks that wait for their vectors
+    former: int = 0  # chunks of another model: on the way in, or not cleared away yet
+    size_bytes: int = 0  # of the files that were added
     fusion_weight: float = 0.5
     wanted_encoder: str | None = None  # what the settings name
+    remember_questions: bool = True
+    questions: int = 0  # that are remembered
+    adapter_fingerprint: str | None = None  # of what the encoder was taught, where it is in use
+    adapter_made: str | None = None  # ISO 8601, UTC
+    rerank_weight: float = 0.0  # 0: hits are not re-ranked
 
 
 @dataclass(frozen=True, slots=True)

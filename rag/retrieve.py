@@ -1,4 +1,7 @@
-"""From a question to hits: dense and lexical candidates, fused, without near-duplicates."""
+"""From a question to hits: dense and lexical candidates, fused, without near-duplicates.
+
+Whoever has a second opinion on the best of them may re-rank these.
+"""
 
 import time
 from collections.abc import Sequence
@@ -11,6 +14,7 @@ from index import Candidates, Collection
 from index.analysis import content_words
 from rag.records import Hit, Mode, SearchResult
 from rag.repeats import Gist, gist_of, repeats
+from rag.rerank import Reranker
 
 if TYPE_CHECKING:
     from encoder import Embedder
@@ -27,6 +31,7 @@ def retrieve(
     mode: Mode = "hybrid",
     weight: float = 0.5,
     documents: Sequence[int] | None = None,
+    reranker: Reranker | None = None,
 ) -> SearchResult:
     """The k best chunks for a query.
 
@@ -38,6 +43,7 @@ def retrieve(
         mode: both sides, or one of them
         weight: of the dense side in the fused score; the lexical side has the rest
         documents: ids to stay within; None is all of them
+        reranker: has a vote on the best of the hits where they are fused
 
     Raises:
         ModelMismatch: the collection has moved to another model.
@@ -63,7 +69,13 @@ def retrieve(
             ids, scores = dense.ids, dense.scores
         case "lexical":
             ids, scores = lexical.ids, lexical.scores
-    hits = _hits(collection, ids, scores, dense, lexical, k)
+    if reranker is None or mode != "hybrid":
+        hits = _hits(collection, ids, scores, dense, lexical, k)
+    else:
+        hits = _hits(collection, ids, scores, dense, lexical, max(k, reranker.top))
+        voting = time.perf_counter()
+        hits = reranker(query, hits)[:k]
+        timings["rerank"] = _ms(voting)
     words = collection.frequencies(content_words(query))
     timings["total"] = _ms(began)
     return SearchResult(

@@ -6,32 +6,26 @@ from typing import Annotated, Literal
 
 import typer
 
+from rag.cli.filtering import filtered
 from rag.cli.options import Collection, Home, Json, K, assistant, show, text_of
 from rag.errors import UsageError
-from rag.records import Within
+from rag.records import EVERYWHERE, Within
 
-InDocuments = Annotated[
-    list[str] | None, typer.Option("--in", help="Stay within this document; repeatable.")
-]
-InPaths = Annotated[
-    list[str] | None,
-    typer.Option("--path", help="Stay within paths that match, like 'contracts/*'; repeatable."),
-]
-OfTypes = Annotated[
-    list[str] | None,
-    typer.Option("--type", help="Stay within a media type, like application/pdf; repeatable."),
-]
-WithTags = Annotated[
-    list[str] | None, typer.Option("--tag", help="Stay within documents of this tag; repeatable.")
-]
-Since = Annotated[str | None, typer.Option(help="Only files changed on or after this date.")]
-Until = Annotated[str | None, typer.Option(help="Only files changed on or before this date.")]
 AnswerModes = Annotated[
     Literal["auto", "generate", "extract"],
     typer.Option("--mode", help="Quote and then phrase, let the generator write, or only quote."),
 ]
 
+Rerank = Annotated[
+    bool | None,
+    typer.Option(
+        "--rerank/--no-rerank",
+        help="Let the generator vote on the best hits; the library decides if not given.",
+    ),
+]
 
+
+@filtered
 def search(
     query: Annotated[str, typer.Argument(help="What to look for; - reads standard input.")],
     k: K = 5,
@@ -41,12 +35,8 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say of each hit why it was found.")
     ] = False,
-    documents: InDocuments = None,
-    paths: InPaths = None,
-    types: OfTypes = None,
-    tags: WithTags = None,
-    since: Since = None,
-    until: Until = None,
+    rerank: Rerank = None,
+    within: Within = EVERYWHERE,
     collection: Collection = None,
     home: Home = None,
     as_json: Json = False,
@@ -54,9 +44,10 @@ def search(
     """Find the passages nearest to a query."""
     from rag import shapes, terminal
 
-    within = _within(documents, paths, types, tags, since, until)
     with assistant(home, collection) as attest:
-        found = attest.search(text_of(query), k=k, mode=mode, within=within, explain=explain)
+        found = attest.search(
+            text_of(query), k=k, mode=mode, within=within, explain=explain, rerank=rerank
+        )
     show(found, as_json, shapes.search, terminal.explained if explain else terminal.search)
 
 
@@ -74,15 +65,12 @@ def similar(
         show(attest.similar(document, k=k), as_json, shapes.search, terminal.search)
 
 
+@filtered
 def ask(
     question: Annotated[str, typer.Argument(help="The question; - reads standard input.")],
     mode: AnswerModes = "auto",
-    documents: InDocuments = None,
-    paths: InPaths = None,
-    types: OfTypes = None,
-    tags: WithTags = None,
-    since: Since = None,
-    until: Until = None,
+    rerank: Rerank = None,
+    within: Within = EVERYWHERE,
     collection: Collection = None,
     home: Home = None,
     as_json: Json = False,
@@ -90,15 +78,16 @@ def ask(
     """Answer a question from the documents, with citations."""
     from rag import shapes, terminal
 
-    within = _within(documents, paths, types, tags, since, until)
     with assistant(home, collection) as attest:
-        given = attest.ask(text_of(question), mode=mode, within=within)
+        given = attest.ask(text_of(question), mode=mode, within=within, rerank=rerank)
     show(given, as_json, shapes.answer, terminal.answer)
 
 
 def chat(
     mode: AnswerModes = "auto",
-    documents: InDocuments = None,
+    documents: Annotated[
+        list[str] | None, typer.Option("--in", help="Stay within this document; repeatable.")
+    ] = None,
     collection: Collection = None,
     home: Home = None,
 ) -> None:
@@ -131,24 +120,6 @@ def report(
 
     with assistant(home, collection) as attest:
         show(attest.report(output, clusters=clusters), as_json, shapes.report, terminal.report)
-
-
-def _within(
-    documents: list[str] | None,
-    paths: list[str] | None,
-    types: list[str] | None,
-    tags: list[str] | None,
-    since: str | None,
-    until: str | None,
-) -> Within:
-    return Within(
-        documents=tuple(documents or ()),
-        paths=tuple(paths or ()),
-        media_types=tuple(types or ()),
-        tags=tuple(tags or ()),
-        since=since,
-        until=until,
-    )
 
 
 def _asked() -> str:

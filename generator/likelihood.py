@@ -1,0 +1,245 @@
+"""How well passages explain a question: what the generator thinks of it behind each of them.
+
+The query likelihood of Ponte & Croft (1998), by a language model that was trained for nothing of
+the kind (Sachan et al. 2022, "Improving Passage Retrieval with Zero-Shot Question Generation").
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from generator.model import Generator
+from generator.writer import Writer
+from transformer.errors import LengthError, ModelError
+from transformer.position import Rotation
+from transformer.tokenizer import Tokenizer
+
+# Half of it is twice as fast, and a vote on half a passage is worth nothing (measured on scifact's
+# training questions: a claim is borne out by an abstract's end).
+PASSAGE_TOKENS = 256
+QUESTION_TOKENS = 128  # of a longer question its beginning counts
+
+_BETWEEN = "\nQuestion:"
+_ROW = 512  # tokens of a row at most, unless one question takes more
+_BATCH = 1024  # tokens that go through the model at once: what comes out stays near the processor
+_HEAD = 256  # rows of the head at once: a vocabulary of 50,000 makes them 50 MB
+
+
+def likelihoods(
+    writer: Writer,
+    question: str,
+    passages: Sequence[str],
+    *,
+    passage_tokens: int = PASSAGE_TOKENS,
+) -> NDArray[np.float32]:
+    """Mean log p of the question's tokens behind each passage, (n,), at most 0.
+
+    Args:
+        writer: its model is asked
+        question: any text but blank
+        passages: texts; special tokens in them are plain
+        passage_tokens: a longer passage is cut to so many
+
+    Raises:
+        ValueError: a blank question, or passage_tokens below 1.
+        LengthError: the model has no room for a passage and the question.
+        ModelError: the model's numbers are broken.
+    """
+    pairs = [(0, i) for i in range(len(passages))]
+    return pair_likelihoods(writer, [question], passages, pairs, passage_tokens=passage_tokens)
+
+
+@torch.inference_mode()
+def pair_likelihoods(
+    writer: Writer,
+    questions: Sequence[str],
+    passages: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    *,
+    passage_tokens: int = PASSAGE_TOKENS,
+) -> NDArray[np.float32]:
+    """As `likelihoods`, for (question, passage) pairs by their places: (pairs,).
+
+    A passage is computed once for the questions that share it, so many questions at once are
+    cheaper than one after another.
+    """
+    if passage_tokens < 1:
+        raise ValueError(f"passage_tokens ({passage_tokens}) must be at least 1")
+    if not pairs:
+        return np.empty(0, np.float32)
+    rows = _rows(writer.tokenizer, questions, passages, pairs, passage_tokens)
+    _check(writer.model, rows)
+    vectors, targets, owners = [], [], []
+    for batch in _batches(rows):
+        x, asked = _hidden(writer.model, batch), _asked(batch)
+        vectors.append(x[asked.rows, asked.columns])
+        targets.append(asked.targets)
+        owners.append(asked.pairs)
+    scores = _log_probabilities(writer.model, torch.cat(vectors), torch.cat(targets))
+    owner = torch.cat(owners)
+    sums = torch.zeros(len(pairs)).index_add_(0, owner, scores)
+    means: NDArray[np.float32] = (sums / owner.bincount(minlength=len(pairs))).numpy()
+    return means
+
+
+@dataclass(slots=True)
+class _Row:
+    """A passage and the questions behind it, none of which sees another."""
+
+    passage: list[int]
+    questions: list[list[int]] = field(default_factory=list)
+    pairs: list[int] = field(default_factory=list)  # the place of each question's pair
+
+    def __len__(self) -> int:
+        return len(self.passage) + sum(map(len, self.questions))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Where the questions' tokens are foretold, one entry a token."""
+
+    rows: Tensor
+    columns: Tensor
+    targets: Tensor  # the token that follows there
+    pairs: Tensor
+
+
+def _rows(
+    tokenizer: Tokenizer,
+    questions: Sequence[str],
+    passages: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    passage_tokens: int,
+) -> list[_Row]:
+    """Each passage with its questions, in more than one row where they are many."""
+    start = tokenizer.encode_for_model([""])[0][:1]  # the token that some models begin a text with
+    between = tokenizer.encode(_BETWEEN)
+    encoded = {i: _question(tokenizer, questions[i]) for i in {question for question, _ in pairs}}
+    rows: list[_Row] = []
+    latest: dict[int, _Row] = {}
+    for place, (question, passage) in enumerate(pairs):
+        ids, row = encoded[question], latest.get(passage)
+        if row is None or len(row) + len(ids) > _ROW:
+            cut = tokenizer.encode(passages[passage])[:passage_tokens]
+            row = latest[passage] = _Row([*start, *cut, *between])
+            rows.append(row)
+        row.questions.append(ids)
+        row.pairs.append(place)
+    return rows
+
+
+def _question(tokenizer: Tokenizer, text: str) -> list[int]:
+    if not text.strip():
+        raise ValueError("the question is blank: its likelihood is that of no token")
+    return tokenizer.encode(f" {text.strip()}")[:QUESTION_TOKENS]
+
+
+def _check(model: Generator, rows: Sequence[_Row]) -> None:
+    longest = max(len(row.passage) + max(map(len, row.questions)) for row in rows)
+    if longest > (limit := model.config.max_tokens):
+        raise LengthError(
+            f"a passage and a question take {longest} tokens, over the generator's limit of "
+            f"{limit}; cut passages to fewer tokens",
+            tokens=longest,
+            limit=limit,
+        )
+
+
+def _batches(rows: Sequence[_Row]) -> Iterator[list[_Row]]:
+    """Rows of like length together, so that little is padding."""
+    batch: list[_Row] = []
+    for row in sorted(rows, key=len, reverse=True):
+        if batch and len(batch[0]) * (len(batch) + 1) > _BATCH:
+            yield batch
+            batch = []
+        batch.append(row)
+    yield batch
+
+
+def _hidden(model: Generator, batch: Sequence[_Row]) -> Tensor:
+    """What the head reads, (b, s, d); every question stands right behind its passage."""
+    branches = _padded([_branches(row) for row in batch])
+    positions = _padded([_positions(row) for row in batch])
+    x = model.embedding(
+        _padded([torch.tensor([*row.passage, *chain(*row.questions)]) for row in batch])
+    )
+    if model.positions is not None:
+        x = x + model.positions.weight[positions + model.positions.offset]
+    rotation = None if model.rotary is None else _rotation(model, positions)
+    # One question a row sees all that stands before it: then the kernel needs no mask.
+    mask = None if branches.max() == 1 else branching(branches)
+    for block in model.blocks:
+        x = block(x, mask=mask, causal=mask is None, rotation=rotation)
+    return model.norm(x)  # type: ignore[no-any-return]
+
+
+def branching(branches: Tensor) -> Tensor:
+    """Each place sees what is before it on its own branch and on the trunk, branch 0.
+
+    Args:
+        branches: of each place, (b, s)
+
+    Returns:
+        (b, 1, s, s)
+    """
+    keys, queries = branches[:, None, None, :], branches[:, None, :, None]
+    return ((keys == 0) | (keys == queries)).tril()
+
+
+def _branches(row: _Row) -> Tensor:
+    counts = torch.tensor([len(row.passage), *map(len, row.questions)])
+    return torch.arange(len(counts)).repeat_interleave(counts)
+
+
+def _positions(row: _Row) -> Tensor:
+    start = len(row.passage)
+    spans = [(0, start), *((start, start + len(ids)) for ids in row.questions)]
+    return torch.cat([torch.arange(*span) for span in spans])
+
+
+def _rotation(model: Generator, positions: Tensor) -> Rotation:
+    assert model.rotary is not None, "only a model with rotary positions is asked"
+    return model.rotary.cosines[positions][:, None], model.rotary.sines[positions][:, None]
+
+
+def _asked(batch: Sequence[_Row]) -> _Asked:
+    rows, columns, targets, pairs = [], [], [], []
+    for i, row in enumerate(batch):
+        start = last = len(row.passage)
+        for ids, pair in zip(row.questions, row.pairs, strict=True):
+            # The passage's last token foretells the question's first.
+            columns += [last - 1, *range(start, start + len(ids) - 1)]
+            targets += ids
+            rows += [i] * len(ids)
+            pairs += [pair] * len(ids)
+            start += len(ids)
+    return _Asked(*(torch.tensor(column) for column in (rows, columns, targets, pairs)))
+
+
+def _log_probabilities(model: Generator, vectors: Tensor, targets: Tensor) -> Tensor:
+    """Of each target behind its vector, (n,), float32.
+
+    In parts of like size: a part of few rows would go through another kernel than the rest.
+    """
+    parts = -(-len(targets) // _HEAD)
+    scores = []
+    for x, target in zip(vectors.tensor_split(parts), targets.tensor_split(parts), strict=True):
+        logits = model.logits(x[None])[0]  # (n, v)
+        scores.append(logits.gather(1, target[:, None])[:, 0] - logits.logsumexp(-1))
+    joined = torch.cat(scores)
+    if not joined.isfinite().all():
+        raise ModelError(
+            "the generator's logits are not numbers: its weights are damaged, or overflow in this "
+            "precision; try fp32"
+        )
+    return joined
+
+
+def _padded(rows: Sequence[Tensor]) -> Tensor:
+    return pad_sequence(list(rows), batch_first=True)
