@@ -45,7 +45,7 @@ def answer(
     `auto` quotes first, and adds of the writer's words what the passages bear out.
     """
     began = time.perf_counter()
-    draft, notes = Draft(), list[str]()
+    draft, notes = Draft(), list(found.notes)
     embedder = speakers.embedder
     evidence = find_evidence(question, found, embedder=embedder)
     unrelated = 0.0 if embedder is None else unrelated_cosine(embedder)

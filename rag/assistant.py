@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from index import StoredDocument
 from index.analysis import is_korean
 from index.errors import ModelMismatch, UnknownDocument
-from index.records import Filter, WordFrequencies
+from index.records import AskedQuestion, Filter, Judgement, WordFrequencies
+from rag import history
 from rag.answer import Speakers, answer
 from rag.errors import NotFound, TooLong, UsageError
 from rag.explain import shared_terms
@@ -18,6 +19,7 @@ from rag.loaded import speaks
 from rag.loaders.cleaning import clean, is_blank
 from rag.records import EVERYWHERE, Answer, AnswerMode, Mode, Report, SearchResult, Within
 from rag.reembed import Moved, reembed
+from rag.rerank import choose
 from rag.retrieve import retrieve
 from rag.unrelated import unrelated_cosine
 
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
     from rag.upkeep import Archived
 
 PASSAGES = 6  # hits that an answer is looked for in
-_LONGEST_QUESTION = 20_000  # characters, where no encoder sets a limit in tokens
 
 
 class Assistant(Library):
@@ -52,11 +53,19 @@ class Assistant(Library):
 
         return upkeep.rebuild(self)
 
-    def export(self, file: str | Path, collection: str | None = None) -> "Archived":
-        """Write the home, or one collection of it, into one file."""
+    def export(
+        self, file: str | Path, collection: str | None = None, *, with_history: bool = False
+    ) -> "Archived":
+        """Write the home, or one collection of it, into one file.
+
+        Args:
+            file: the archive
+            collection: which; all of them if None
+            with_history: the questions that were asked come along
+        """
         from rag import upkeep
 
-        return upkeep.write_archive(self, Path(file), collection)
+        return upkeep.write_archive(self, Path(file), collection, history=with_history)
 
     def import_archive(self, file: str | Path) -> "Archived":
         """Take in what `export` wrote.
@@ -83,6 +92,8 @@ class Assistant(Library):
         mode: Mode = "hybrid",
         within: Within = EVERYWHERE,
         explain: bool = False,
+        rerank: bool | None = None,
+        remember: bool = True,
         collection: str | None = None,
     ) -> SearchResult:
         """The k best chunks.
@@ -94,6 +105,9 @@ class Assistant(Library):
                 does not speak is always answered by words
             within: which documents to stay within
             explain: say of each hit which words of the query it has
+            rerank: let the generator vote on the best hits; None where the library gains by it
+            remember: count the query among those that the library learns from, where the settings
+                do not say otherwise
             collection: where to look
 
         Raises:
@@ -112,29 +126,44 @@ class Assistant(Library):
         if collection is None and not self.catalog.collections():
             return SearchResult(query, (), WordFrequencies(0, {}))
         try:
-            found = self._search(query, k, mode, within, name)
+            found = self._search(query, k, mode, within, rerank, name)
         except ModelMismatch:  # the library has just moved to another model
-            found = self._search(query, k, mode, within, name)
+            found = self._search(query, k, mode, within, rerank, name)
+        if remember:
+            history.remember(self, query, name)
         if not explain:
             return found
         hits = [replace(hit, terms=shared_terms(query, hit.chunk)) for hit in found.hits]
         return replace(found, hits=tuple(hits))
 
-    def _search(self, query: str, k: int, mode: Mode, within: Within, name: str) -> SearchResult:
+    def _search(
+        self, query: str, k: int, mode: Mode, within: Within, rerank: bool | None, name: str
+    ) -> SearchResult:
         opened = self.opened(name)
         embedder = None
         if mode != "lexical" and self.encoders.speaks(name, query):
-            embedder = self.encoders.of(name)
+            embedder = self.encoders.asking(name)
         _check_length(query, embedder)
-        return retrieve(
+        stored = self.catalog.collection(name)
+        reranker, notes = choose(
+            rerank,
+            stored.rerank_weight,
+            query,
+            fused=mode == "hybrid" and embedder is not None,
+            generator=self.settings.generator,
+            models=self.models,
+        )
+        found = retrieve(
             query,
             collection=opened,
             embedder=embedder,
             k=k,
             mode=mode,
-            weight=self.catalog.collection(name).fusion_weight,
+            weight=stored.fusion_weight,
             documents=self._admitted(within, name),
+            reranker=reranker,
         )
+        return replace(found, notes=notes)
 
     def _admitted(self, within: Within, name: str) -> list[int] | None:
         """The documents that a search may look into; None for all."""
@@ -164,6 +193,8 @@ class Assistant(Library):
         collection: str | None = None,
         sampling: "Sampling | None" = None,
         seed: int = 0,
+        rerank: bool | None = None,
+        remember: bool = True,
     ) -> Iterator[str | Answer]:
         """The answer's text piece by piece, then the whole `Answer`; raises as `search` does.
 
@@ -177,10 +208,23 @@ class Assistant(Library):
             collection: where to look
             sampling: how the generator writes; None is greedy and short
             seed: for sampling with chance
+            rerank: as for `search`
+            remember: as for `search`
         """
-        found = self.search(question, k=PASSAGES, within=within, collection=collection)
-        speakers = self._speakers(question, mode, collection or self.settings.collection)
-        return answer(question, found, speakers=speakers, mode=mode, sampling=sampling, seed=seed)
+        name = collection or self.settings.collection
+        found = self.search(
+            question,
+            k=PASSAGES,
+            within=within,
+            rerank=rerank,
+            collection=collection,
+            remember=False,
+        )
+        speakers = self._speakers(question, mode, name)
+        pieces = answer(question, found, speakers=speakers, mode=mode, sampling=sampling, seed=seed)
+        if not remember:
+            return pieces
+        return history.remembering(self, found.query, name, pieces)
 
     def ask(
         self,
@@ -191,6 +235,8 @@ class Assistant(Library):
         collection: str | None = None,
         sampling: "Sampling | None" = None,
         seed: int = 0,
+        rerank: bool | None = None,
+        remember: bool = True,
     ) -> Answer:
         """The whole answer; the arguments and errors are those of `stream`."""
         *_, last = self.stream(
@@ -200,9 +246,39 @@ class Assistant(Library):
             collection=collection,
             sampling=sampling,
             seed=seed,
+            rerank=rerank,
+            remember=remember,
         )
         assert isinstance(last, Answer)
         return last
+
+    def judge(
+        self,
+        question: str,
+        chunk_id: int,
+        kind: Judgement | None,
+        *,
+        collection: str | None = None,
+    ) -> bool:
+        """Keep what was thought of a passage; see `rag.history.judge`.
+
+        Args:
+            question: that it was shown for
+            chunk_id: of a hit or a citation
+            kind: "opened", or a thumb: "up", "down", None to take it back
+            collection: where it was found
+        """
+        return history.judge(self, question, chunk_id, kind, collection or self.settings.collection)
+
+    def history(self, collection: str | None = None) -> tuple[AskedQuestion, ...]:
+        """The questions that are remembered, the last asked first."""
+        name = collection or self.settings.collection
+        return self.catalog.asked(name) if self.exists(name) else ()
+
+    def forget(self, collection: str | None = None) -> int:
+        """Forget every question and judgement; how many questions it were."""
+        name = collection or self.settings.collection
+        return self.catalog.forget(name) if self.exists(name) else 0
 
     def similar(
         self, document: str | int | Path, *, k: int = 5, collection: str | None = None
@@ -251,7 +327,7 @@ class Assistant(Library):
     def warm(self) -> None:
         """Load what a first question would wait for."""
         name = self.settings.collection
-        embedder = self.encoders.of(name)
+        embedder = self.encoders.asking(name)
         unrelated_cosine(embedder)
         if self.exists(name):
             self.opened(name).catch_up()
@@ -267,7 +343,7 @@ class Assistant(Library):
         if writes:
             names["generator"] = self.settings.generator
         return Speakers(
-            embedder=self.encoders.of(collection)
+            embedder=self.encoders.asking(collection)
             if self.encoders.speaks(collection, question)
             else None,
             writer=self.models.writer() if writes else None,
@@ -276,9 +352,9 @@ class Assistant(Library):
 
 
 def _check_length(query: str, embedder: "Embedder | None") -> None:
-    if len(query) > _LONGEST_QUESTION:
+    if len(query) > history.LONGEST:
         raise TooLong(
-            f"the question has {len(query)} characters, {_LONGEST_QUESTION} are taken: shorten it"
+            f"the question has {len(query)} characters, {history.LONGEST} are taken: shorten it"
         )
     if embedder is None:
         return

@@ -273,9 +273,14 @@ class Library:
         where = str(self.catalog.database)
         if not self.exists(name):
             return LibraryStatus(
-                str(self.settings.home), where, name, self.settings.encoder, None, {}, 0, 0, 0, 0, 0
+                home=str(self.settings.home),
+                database=where,
+                collection=name,
+                encoder=self.settings.encoder,
+                remember_questions=self.settings.remember_questions,
             )
         counts, found = self.catalog.counts(name), self.catalog.collection(name)
+        adapter = next((each for each in self.catalog.adapters(name) if each.active), None)
         return LibraryStatus(
             home=str(self.settings.home),
             database=where,
@@ -290,6 +295,11 @@ class Library:
             size_bytes=counts.size,
             fusion_weight=found.fusion_weight,
             wanted_encoder=self.settings.encoder,
+            remember_questions=self.settings.remember_questions,
+            questions=self.catalog.count_asked(name),
+            adapter_fingerprint=adapter.fingerprint if adapter else None,
+            adapter_made=adapter.made_at if adapter else None,
+            rerank_weight=found.rerank_weight,
         )
 
     def set_fusion_weight(self, weight: float, collection: str | None = None) -> None:

@@ -13,6 +13,7 @@ from rag.settings import Settings
 
 if TYPE_CHECKING:
     from encoder import Embedder
+    from encoder.checkpoint import EncoderCheckpoint
     from generator import Writer
 
 
@@ -40,6 +41,28 @@ class LoadedModels:
                 with _loading():
                     self._embedders[name] = Embedder.load(folder)
             return self._embedders[name]
+
+    def taught(self, name: str, data: bytes) -> "Embedder":
+        """The encoder with what its questions learned; it holds no second copy of the model.
+
+        Raises:
+            Unreadable: the data is damaged, or belongs to another encoder.
+        """
+        with self._lock:
+            base = self.embedder(name)
+            from encoder.adapt import taught
+
+            with _loading():
+                return taught(base, data)
+
+    def trainable(self, name: str) -> "EncoderCheckpoint":
+        """The encoder once more, to be trained: nothing that anybody answers with."""
+        folder = locate(name, self._settings.models_dir)
+        self._set_threads()
+        from encoder import checkpoint
+
+        with _loading():
+            return checkpoint.load(folder)
 
     def writer(self) -> "Writer":
         """The generator of the settings; raises as `embedder` does."""

@@ -206,6 +206,16 @@ def locate(name_or_path: str, root: Path, *, known: Mapping[str, ModelEntry] | N
     raise unknown(name_or_path, entries)
 
 
+def lasting(name_or_path: str) -> str:
+    """The same model as it may be stored: one of the user's own by its whole path.
+
+    A library must find its model from whichever folder it is opened.
+    """
+    path = Path(os.path.expanduser(name_or_path))
+    own = name_or_path and path.exists() and name_or_path not in manifest()
+    return str(path.absolute()) if own else name_or_path
+
+
 def show(
     name: str,
     root: Path,
@@ -275,13 +285,31 @@ def _has_weights(path: Path) -> bool:
 
 
 def kind_of(path: Path) -> Kind:
-    """The kind of a model of the user's own, by the architecture that its config.json names."""
-    config = path / "config.json"
-    if not config.is_file():
+    """The kind of a model of the user's own: our checkpoints say it, others by their architecture.
+
+    Raises:
+        Unreadable: its config.json is damaged, or names a kind that is neither.
+    """
+    file = path / "config.json"
+    if not file.is_file():
         return "generator"  # a GGUF file carries its own config
-    names = json.loads(config.read_text(encoding="utf-8")).get("architectures") or []
-    causal = any(name.endswith(("CausalLM", "LMHeadModel")) for name in names)
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+        if config.get("format") == "attest":
+            return _own_kind(config.get("kind"), file)
+        names = config.get("architectures") or []
+        causal = any(name.endswith(("CausalLM", "LMHeadModel")) for name in names)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise Unreadable(f"{file} is no model's config: {error}") from error
     return "generator" if causal else "encoder"
+
+
+def _own_kind(told: object, file: Path) -> Kind:
+    match told:
+        case "encoder" | "generator":
+            return told
+        case other:
+            raise Unreadable(f"{file} is of a {other!r}: an encoder or a generator is needed")
 
 
 def size_of(path: Path) -> int:

@@ -11,6 +11,7 @@ from index import Collection, Model
 from index.records import StoredText
 from index.tidy import tidy
 from rag.errors import UsageError
+from rag.models import lasting
 from rag.reading import Reading, cut_again
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def reembed(
     """
     name = collection or library.settings.collection
     stored = library.catalog.collection(name)
+    encoder = lasting(encoder)
     embedder = library.models.embedder(encoder)
     new = Model(encoder, embedder.fingerprint, embedder.dimensions)
     with only_mover(library, name):

@@ -15,7 +15,7 @@ from pydantic_settings import (
 )
 
 from rag.errors import UsageError
-from rag.models import DEFAULT_ENCODER, DEFAULT_GENERATOR
+from rag.models import DEFAULT_ENCODER, DEFAULT_GENERATOR, lasting
 
 PREFIX = "ATTEST_"
 FILE = "attest.toml"
@@ -40,6 +40,7 @@ class Settings(BaseSettings):
     encoder: str = DEFAULT_ENCODER  # a name of the manifest, or a folder
     generator: str = DEFAULT_GENERATOR  # a name of the manifest, a folder, or a .gguf file
     threads: int | None = Field(default=None, ge=1)  # cores to use; None: all of this process
+    remember_questions: bool = True  # and what was thought of answers, for `attest adapt`
     ocr: bool = False  # read scanned pages by tesseract, if it is installed
     host: str = "127.0.0.1"
     port: int = Field(default=7860, ge=0, le=65535)
@@ -61,6 +62,8 @@ class Settings(BaseSettings):
     def model_post_init(self, context: Any) -> None:
         for name in ("home", "models_dir"):
             object.__setattr__(self, name, getattr(self, name).expanduser().absolute())
+        for name in ("encoder", "generator"):
+            object.__setattr__(self, name, lasting(getattr(self, name)))
 
 
 def load_settings(flags: Mapping[str, Any]) -> Settings:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from index.records import StoredDocument
+from index.records import AskedQuestion, StoredDocument
 from rag.ingest import Outcome
 from rag.records import Answer, Citation, Hit, LibraryStatus, Report, SearchResult
 
@@ -49,6 +49,7 @@ def hit(found: Hit) -> Json:
         "score": found.score,
         "dense": found.dense,
         "lexical": found.lexical,
+        "likelihood": found.likelihood,
         "chunk_id": part.id,
         "text": part.text,
         "start": part.start,
@@ -66,6 +67,7 @@ def search(result: SearchResult) -> Json:
         "hits": [hit(found) for found in result.hits],
         "weight": result.weight,
         "pending": result.pending,
+        "notes": list(result.notes),
         "timings_ms": result.timings_ms,
     }
 
@@ -164,3 +166,24 @@ def moved(step: "Moved") -> Json:
 
 def archived(made: "Archived") -> Json:
     return {**asdict(made), "collections": list(made.collections)}
+
+
+def history(asked: Sequence[AskedQuestion]) -> Json:
+    return {
+        "questions": [
+            {
+                "question": each.text,
+                "language": each.language,
+                "asked": each.asked_at,
+                "times": each.times,
+                "opened": list(each.opened),
+                "up": list(each.up),
+                "down": list(each.down),
+            }
+            for each in asked
+        ]
+    }
+
+
+def forgotten(n: int) -> Json:
+    return {"forgotten": n}

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from index.analysis import is_korean
-from index.records import StoredDocument
+from index.records import AskedQuestion, StoredDocument
 from rag.ingest import Outcome
 from rag.models import ListedModel, ModelInfo
-from rag.records import Answer, LibraryStatus, Report, SearchResult
+from rag.records import Answer, Hit, LibraryStatus, Report, SearchResult
 
 if TYPE_CHECKING:
     from index.verify import Verification
@@ -56,12 +56,15 @@ def search(result: SearchResult) -> str:
             parts.append(f"meaning {hit.dense:.3f}")
         if hit.lexical is not None:
             parts.append(f"words {hit.lexical:.2f}")
+        if hit.likelihood is not None:
+            parts.append(f"likelihood {hit.likelihood:.2f}")
         chunk = hit.chunk
         head = f"{hit.rank}. {chunk.document.title}{_page(chunk.page)}  ({', '.join(parts)})"
         where = " › ".join((chunk.document.path, *chunk.heading))
         blocks.append(
             "\n".join([head, f"   {where}", *_indented(_snippet(chunk.text, result.query))])
         )
+    blocks += [f"({note})" for note in result.notes]
     return "\n\n".join(blocks)
 
 
@@ -70,7 +73,7 @@ def explained(result: SearchResult) -> str:
     weight = "" if result.weight is None else f"meaning counts {result.weight:.0%}, words the rest"
     blocks = [search(result), weight]
     for hit in result.hits:
-        fused = "" if result.weight is None else f"fused {hit.score:.4f}, "
+        fused = "" if result.weight is None else f"{_way(hit)} {hit.score:.4f}, "
         dense = "not among the nearest" if hit.dense is None else f"{hit.dense:.4f}"
         lexical = "no word in common" if hit.lexical is None else f"{hit.lexical:.3f}"
         terms = ", ".join(hit.terms) or "none"
@@ -79,6 +82,11 @@ def explained(result: SearchResult) -> str:
             f"   words of the question in it: {terms}"
         )
     return "\n\n".join(block for block in blocks if block)
+
+
+def _way(hit: Hit) -> str:
+    """How the score of both sides together came about."""
+    return "fused" if hit.likelihood is None else "fused and re-ranked"
 
 
 def outcomes(done: Sequence[Outcome]) -> str:
@@ -133,7 +141,15 @@ def status(found: LibraryStatus) -> str:
         f"vectors      {found.vectors}{waiting if found.pending else ''}",
         f"size         {_bytes(found.size_bytes)}",
         f"weight       {found.fusion_weight:g} (of meaning beside words)",
+        f"questions    {found.questions} remembered"
+        f"{'' if found.remember_questions else ' (switched off: no more are)'}",
     ]
+    if found.adapter_fingerprint:
+        lines.append(
+            f"adapter      {found.adapter_fingerprint[:12]}, made {found.adapter_made or ''}"
+        )
+    if found.rerank_weight:
+        lines.append(f"re-ranking   {found.rerank_weight:g} (of the generator's likelihood)")
     if found.former:
         lines.append(
             f"moving       {found.former} chunks of another model: a move is under way, or was "
@@ -175,8 +191,26 @@ def archived(made: "Archived") -> str:
     names = ", ".join(made.collections) or "none"
     return (
         f"{made.file}: collections {names}; {made.documents} documents, {made.chunks} chunks, "
-        f"{_bytes(made.size_bytes)}"
+        f"{f'{_questions(made.questions)}, ' if made.questions else ''}{_bytes(made.size_bytes)}"
     )
+
+
+def history(asked: Sequence[AskedQuestion]) -> str:
+    if not asked:
+        return "no questions are remembered"
+    lines = []
+    for each in asked:
+        judged = {"opened": each.opened, "up": each.up, "down": each.down}
+        notes = ", ".join(f"{len(ids)} {kind}" for kind, ids in judged.items() if ids)
+        day = each.asked_at.partition("T")[0]
+        text = " ".join(each.text.split())
+        lines.append(f"{each.times:>5}×  {day}  {text}{f'  ({notes})' if notes else ''}")
+    lines.append(f"{_questions(len(asked))}, kept on this machine; --clear --yes forgets all")
+    return "\n".join(lines)
+
+
+def forgotten(n: int) -> str:
+    return f"forgot {_questions(n)}"
 
 
 def models(found: Sequence[ListedModel]) -> str:
@@ -214,6 +248,10 @@ def _languages(codes: Sequence[str]) -> str:
 
 def _chunks(n: int) -> str:
     return "1 chunk" if n == 1 else f"{n:,} chunks"
+
+
+def _questions(n: int) -> str:
+    return "1 question" if n == 1 else f"{n:,} questions"
 
 
 def _page(page: int | None) -> str:

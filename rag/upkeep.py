@@ -29,6 +29,7 @@ class Archived:
     documents: int
     chunks: int
     size_bytes: int
+    questions: int = 0  # that came along
 
 
 def check(library: "Library") -> Verification:
@@ -59,18 +60,21 @@ def rebuild(library: "Library") -> Iterator[int]:
         library.opened(collection.name).catch_up()
 
 
-def write_archive(library: "Library", file: Path, collection: str | None) -> Archived:
-    """Write the home, or one collection of it, into one file."""
+def write_archive(
+    library: "Library", file: Path, collection: str | None, *, history: bool = False
+) -> Archived:
+    """Write the home, or one collection of it, into one file; questions only where asked for."""
     names = None if collection is None else [collection]
     kept = uploads.all_kept(library.settings.home)
-    export(library.catalog, file, names, [upload for upload in kept if _is_read(library, upload)])
+    read = [upload for upload in kept if _is_read(library, upload)]
+    export(library.catalog, file, names, read, history=history)
     written = names or [found.name for found in library.catalog.collections()]
-    return _archived(library, file, written)
+    return _archived(library, file, written, history=history)
 
 
 def read_archive(library: "Library", file: Path) -> Archived:
     """Take in the collections of an archive; none of them may be there already."""
-    return _archived(library, file, import_archive(library.catalog, file))
+    return _archived(library, file, import_archive(library.catalog, file), history=True)
 
 
 def reset(library: "Library") -> int:
@@ -92,7 +96,7 @@ def _is_read(library: "Library", upload: Path) -> bool:
     return library.catalog.reads_from(stored_path(upload))
 
 
-def _archived(library: "Library", file: Path, names: list[str]) -> Archived:
+def _archived(library: "Library", file: Path, names: list[str], *, history: bool) -> Archived:
     counts = [library.catalog.counts(name) for name in names]
     return Archived(
         file=str(file),
@@ -100,4 +104,5 @@ def _archived(library: "Library", file: Path, names: list[str]) -> Archived:
         documents=sum(sum(each.documents.values()) for each in counts),
         chunks=sum(each.chunks for each in counts),
         size_bytes=file.stat().st_size,
+        questions=sum(map(library.catalog.count_asked, names)) if history else 0,
     )

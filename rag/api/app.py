@@ -10,10 +10,11 @@ from index.errors import (
     AmbiguousDocument,
     BadFilter,
     StorageBusy,
+    UnknownChunk,
     UnknownCollection,
     UnknownDocument,
 )
-from rag.api import chat, documents, search
+from rag.api import chat, documents, history, search
 from rag.assistant import Assistant
 from rag.errors import AttestError
 
@@ -23,7 +24,7 @@ def create_app(assistant: Assistant) -> FastAPI:
     # The usual pages of documentation load scripts from other hosts; this service loads none.
     app = FastAPI(title="Attest", docs_url=None, redoc_url=None)
     app.state.assistant = assistant
-    for router in (documents.router, search.router, chat.router):
+    for router in (documents.router, search.router, chat.router, history.router):
         app.include_router(router)
     app.add_exception_handler(AttestError, _attest_error)
     app.add_exception_handler(StorageError, _storage_error)
@@ -53,7 +54,7 @@ def _attest_error(_request: Request, error: Exception) -> JSONResponse:
 
 def _storage_error(_request: Request, error: Exception) -> JSONResponse:
     match error:
-        case UnknownCollection() | UnknownDocument():
+        case UnknownCollection() | UnknownDocument() | UnknownChunk():
             status = 404
         case AmbiguousDocument():
             status = 409

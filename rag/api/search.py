@@ -42,6 +42,7 @@ class SearchRequest(BaseModel):
     collection: str | None = None
     filters: Filters = Filters()
     explain: bool = False  # say of each hit which words of the query it has
+    rerank: bool | None = None  # the generator votes on the best hits; null: the library decides
 
 
 @router.post("/search")
@@ -53,6 +54,7 @@ def search(attest: Attest, request: SearchRequest) -> dict[str, Any]:
         mode=request.mode,
         within=request.filters.within(),
         explain=request.explain,
+        rerank=request.rerank,
         collection=request.collection,
     )
     return shapes.search(found)

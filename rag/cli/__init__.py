@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from rag.cli import asking, library, models, upkeep
+from rag.cli import (
+    adapting,
+    asking,
+    classifying,
+    evaluating,
+    history,
+    library,
+    models,
+    training,
+    upkeep,
+)
 from rag.cli.options import STOPPED, Collection, Home, settings
 from rag.errors import AttestError
 
@@ -36,8 +46,11 @@ app.command()(asking.similar)
 app.command()(asking.ask)
 app.command()(asking.chat)
 app.command()(asking.report)
+app.command()(adapting.adapt)
+app.command()(classifying.classify)
 app.command()(library.status)
 app.command()(library.weight)
+app.command()(history.history)
 app.command()(upkeep.verify)
 app.command()(upkeep.rebuild)
 app.command()(upkeep.reembed)
@@ -66,6 +79,11 @@ def serve(
     os.execve(command[0], command, environment)  # noqa: S606
 
 
+_train = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train models of your own.")
+_train.command("encoder")(training.train_encoder)
+_train.command("classifier")(classifying.train_classifier)
+app.add_typer(_train, name="train")
+app.add_typer(evaluating.evaluating, name="eval")
 app.add_typer(_models, name="models")
 
 

