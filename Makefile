@@ -1,12 +1,13 @@
 # Everything sets itself up: each target makes what it needs and does only what is missing.
 # PIP_ARGS goes to pip: make install PIP_ARGS="--index-url …" takes torch from another index.
+# make scratch takes TEXT=file.txt (a document a line), HOURS=1.5 of training, CONFIG=configs/….toml.
 
 PYTHON ?= python3
 PIP_ARGS ?=
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 
-.PHONY: help install demo test test-slow check fix bench clean
+.PHONY: help install demo scratch test test-slow check fix bench clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -18,6 +19,11 @@ demo: .venv/installed  ## fetch the models, add samples/library, open the page o
 	$(BIN)/attest models pull
 	$(BIN)/attest add samples/library --home .demo
 	$(BIN)/attest serve --home .demo
+
+scratch: .venv/trained  ## train models from nothing and open the page on them; goes on when started again
+	-$(BIN)/attest models pull
+	$(BIN)/python -m benchmarks.scratch $(if $(TEXT),--text $(TEXT)) $(if $(HOURS),--hours $(HOURS)) $(if $(CONFIG),--config $(CONFIG))
+	$(BIN)/attest serve --home .scratch/home
 
 test: .venv/developed .venv/models  ## run every test but the slow ones
 	$(BIN)/python -m pytest -m "not slow"
@@ -38,14 +44,18 @@ fix: .venv/developed  ## format, and mend what can be mended by itself
 bench: .venv/benched .venv/models  ## measure against other tools, side by side
 	$(BIN)/python -m benchmarks
 
-clean:  ## remove .venv and .demo
-	rm -rf .venv .demo
+clean:  ## remove .venv, .demo and .scratch
+	rm -rf .venv .demo .scratch
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
 	$(PIP) -e .
+	@touch $@
+
+.venv/trained: .venv/installed
+	$(PIP) -e '.[train]'
 	@touch $@
 
 .venv/developed: .venv/installed

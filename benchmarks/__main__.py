@@ -34,6 +34,7 @@ class Benchmark(StrEnum):
     retrieval = "retrieval"
     answers = "answers"
     memory = "memory"
+    training = "training"
     scale = "scale"
     all = "all"
 
@@ -62,8 +63,8 @@ def run(
         list[Benchmark] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="embedding, generation, ingest, retrieval, answers, memory, scale; all but scale "
-            "if none is named.",
+            help="embedding, generation, ingest, retrieval, answers, memory, training, scale; "
+            "all but scale if none is named.",
         ),
     ] = None,
     models: Annotated[
@@ -181,6 +182,15 @@ def _table(name: Benchmark, options: Options) -> Table:
 
             return memory.measure(
                 models=options.models, encoder=options.encoder, generator=options.generator
+            )
+        case Benchmark.training:
+            from benchmarks import training
+
+            return training.measure(
+                encoder=locate("minilm", options.models),
+                data=options.data,
+                steps=options.rounds,
+                threads=options.threads,
             )
         case Benchmark.all | Benchmark.scale:
             raise AssertionError("each is taken apart before")

@@ -1,30 +1,19 @@
 """Ranking quality: nDCG@10 of whole documents, and of the product's own chunks and index."""
 
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from hashlib import sha256
-from itertools import accumulate, pairwise
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.beir import DEPTH, JudgedDocument, Task, ndcg, read
+from benchmarks.beir import DEPTH, Task, ndcg, read
 from benchmarks.passages import shortened
 from benchmarks.table import Row, Table
-from benchmarks.vectors import embedded
 from encoder import Embedder
-from index import Catalog, Collection, Model, NewDocument
-from index.analysis import is_korean
-from rag.chunking import chunk, encoded_text
-from rag.loaded import speaks
-from rag.records import ExtractedText, Mode
-from rag.retrieve import retrieve
+from rag.metrics import per_query
+from rag.trial import Side, asked, library_of
+from rag.vector_cache import embedded
 
-_CHUNKS = 100  # asked for, so that ten documents are among them
-
-Ranked = dict[str, dict[str, float]]
+_SIDES: tuple[Side, ...] = ("dense", "lexical", "fused")
 _NOTES = (
     "cut: documents cut to the encoder's limit, as sentence-transformers does; this proves the "
     "harness (minilm on scifact: 64.5 ± 0.5)",
@@ -32,15 +21,6 @@ _NOTES = (
     "words alone where the encoder does not speak the query's language",
     "targets on scifact: dense 65.5, fused 72.3",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Library:
-    """A task's corpus in an index of its own."""
-
-    collection: Collection
-    names: dict[int, str]  # document row to the task's id
-    weight: float
 
 
 def measure(
@@ -53,7 +33,7 @@ def measure(
         name: of the encoder in the manifest, which knows its languages; else its path
         data: the folder with a folder a task
         tasks: names of folders
-        cache: keeps vectors between runs
+        cache: keeps vectors and libraries between runs
     """
     embedder = Embedder.load(encoder)
     rows: list[Row] = []
@@ -67,29 +47,23 @@ def measure(
 
 
 def _row(task: Task, embedder: Embedder, name: str, cache: Path | None) -> Row:
-    with _library(task, embedder, name, cache) as library:
+    with library_of(task.documents, embedder, name, cache=cache) as trial:
+        found = asked(trial, task.queries)
 
-        def ranked(mode: Mode, speaking: Callable[[str], bool]) -> float:
-            return ndcg(
-                task,
-                {
-                    key: _documents(query, library, embedder if speaking(query) else None, mode)
-                    for key, query in task.queries.items()
-                },
-            )
+    def measured(side: Side) -> float:
+        ranked = {key: one.documents for key, one in found[side].items()}
+        return 100 * float(per_query(task.judged, ranked)["ndcg_at_10"].mean())
 
-        return {
-            "name": task.name,
-            "documents": len(task.documents),
-            "queries": len(task.queries),
-            "cut": ndcg(task, _whole(task, embedder, cache)),
-            "dense": ranked("dense", lambda _: True),
-            "lexical": ranked("lexical", lambda _: False),
-            "fused": ranked("hybrid", lambda query: _speaks(name, query)),
-        }
+    return {
+        "name": task.name,
+        "documents": len(task.documents),
+        "queries": len(task.queries),
+        "cut": ndcg(task, _whole(task, embedder, cache)),
+        **{side: measured(side) for side in _SIDES},
+    }
 
 
-def _whole(task: Task, embedder: Embedder, cache: Path | None) -> Ranked:
+def _whole(task: Task, embedder: Embedder, cache: Path | None) -> dict[str, dict[str, float]]:
     """Documents of one vector each, cut here because the product never cuts."""
     texts = [
         shortened(f"{document.title} {document.text}", embedder.max_tokens, embedder.count)
@@ -103,66 +77,3 @@ def _whole(task: Task, embedder: Embedder, cache: Path | None) -> Ranked:
         query: {task.documents[i].id: float(row[i]) for i in chosen}
         for query, row, chosen in zip(task.queries, scores, best, strict=True)
     }
-
-
-def _documents(
-    query: str, library: _Library, embedder: Embedder | None, mode: Mode
-) -> dict[str, float]:
-    found = retrieve(
-        query,
-        collection=library.collection,
-        embedder=embedder,
-        k=_CHUNKS,
-        mode=mode,
-        weight=library.weight,
-    )
-    best: dict[str, float] = {}
-    for hit in found.hits:
-        best.setdefault(library.names[hit.chunk.document.id], hit.score)
-        if len(best) == DEPTH:
-            break
-    return best
-
-
-@contextmanager
-def _library(task: Task, embedder: Embedder, name: str, cache: Path | None) -> Iterator[_Library]:
-    """Everything that adding a file does, from its text on."""
-    documents = [made for document in task.documents if (made := _chunked(document, embedder))]
-    texts = [
-        encoded_text(document.title, part.heading, part.text)
-        for document in documents
-        for part in document.chunks
-    ]
-    vectors = embedded(texts, embedder, cache)
-    model = Model(name, embedder.fingerprint, embedder.dimensions)
-    stops = accumulate((len(document.chunks) for document in documents), initial=0)
-    with tempfile.TemporaryDirectory() as home, Catalog(Path(home)) as catalog:
-        collection = Collection.open(catalog, task.name, model)
-        names = {
-            collection.add(document, vectors[start:stop]).id: document.path
-            for document, (start, stop) in zip(documents, pairwise(stops), strict=True)
-        }
-        yield _Library(collection, names, catalog.collection(task.name).fusion_weight)
-
-
-def _chunked(document: JudgedDocument, embedder: Embedder) -> NewDocument | None:
-    """None for a document without a text."""
-    text = ExtractedText(document.text, document.title, "text/plain")
-    chunks = chunk(text, count=embedder.count, size=embedder.max_tokens)
-    if not chunks:
-        return None
-    # By its id too: two documents of one text are two, as the judgements count them.
-    content = f"{document.id}\n{document.text}".encode()
-    return NewDocument(
-        document.id,
-        document.title,
-        text.media_type,
-        sha256(content).hexdigest(),
-        len(content),
-        document.text,
-        chunks,
-    )
-
-
-def _speaks(name: str, query: str) -> bool:
-    return speaks(name, "ko" if is_korean(query) else "en")

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.corpus import questions, short_passages
-from benchmarks.vectors import embedded
 from encoder import Embedder
 from index import Catalog, Chunk, Collection, Model, NewDocument
+from rag.vector_cache import embedded
 
 REAL = 102_400  # passages that are encoded; beyond them copies are made
 QUERIES = 200
