@@ -91,6 +91,7 @@ class _Learner(nn.Module):
         self.head = WordHead(encoder.config)
         self.rebuilder = Rebuilder(encoder) if config.retromae else None
         initialise(self, rng)
+        self.head.level(encoder.embedding.weight)
         self.encoder = encoder  # last, for it begins with what it knows
 
 

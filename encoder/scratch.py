@@ -151,7 +151,11 @@ class _Making:
         model = Encoder(self.config.encoder)
         stage = self.config.pretrain or self.config.contrast
         assert stage is not None
-        initialise(model, runtime.seeded(stage.training.seed))
+        initialise(
+            model,
+            runtime.seeded(stage.training.seed),
+            embedding_deviation=self.config.start.embedding_deviation,
+        )
         embedding = EmbeddingConfig(max_tokens=self.config.encoder.max_tokens)
         made = EncoderCheckpoint(model, tokenizer, embedding, "")
         if self.config.contrast is not None:

@@ -1,7 +1,7 @@
 """The config file of an encoder that is made from nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from encoder.config import EncoderConfig
@@ -9,6 +9,7 @@ from encoder.contrast import ContrastConfig
 from encoder.pretrain import MlmConfig
 from transformer import configuring
 from transformer.errors import ConfigError
+from transformer.init import DEVIATION
 from transformer.tokenizer_training import Kind
 
 
@@ -34,12 +35,24 @@ class TokenizerConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class StartConfig:
+    """What the weights begin with."""
+
+    embedding_deviation: float = DEVIATION  # of the words' vectors; all other matrices have that
+
+    def __post_init__(self) -> None:
+        if self.embedding_deviation <= 0:
+            raise ValueError(f"embedding_deviation ({self.embedding_deviation}) must be over 0")
+
+
+@dataclass(frozen=True, slots=True)
 class ScratchConfig:
     """The whole config file."""
 
     data: DataConfig
     tokenizer: TokenizerConfig
     encoder: EncoderConfig  # in the file without vocab_size, which is the tokenizer's
+    start: StartConfig = field(default_factory=StartConfig)
     pretrain: MlmConfig | None = None
     contrast: ContrastConfig | None = None
 

@@ -25,6 +25,12 @@ class WordHead(nn.Module):
         self.norm = norm(config)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
+    @torch.no_grad()
+    def level(self, embedding: Tensor) -> None:
+        """Begin with scores of a variance of one at most, however large the words' vectors are."""
+        length = embedding.square().sum(dim=1).mean().sqrt()
+        self.norm.weight.fill_(min(1.0, 1 / float(length)))
+
     def forward(self, hidden: Tensor) -> Tensor:
         """(m, d) to (m, d)."""
         return self.norm(self.activation(self.dense(hidden)))  # type: ignore[no-any-return]

@@ -5,22 +5,33 @@ from torch import nn
 
 from transformer.block import Block
 
-_DEVIATION = 0.02  # Devlin et al. 2018 and nearly everyone since
+DEVIATION = 0.02  # Devlin et al. 2018 and nearly everyone since
 _ONTO_THE_RESIDUAL_PATH = ("attention.out.weight", "feed_forward.down.weight")
 
 
 @torch.no_grad()
-def initialise(model: nn.Module, rng: torch.Generator) -> None:
+def initialise(
+    model: nn.Module, rng: torch.Generator, *, embedding_deviation: float = DEVIATION
+) -> None:
     """Draw every parameter anew: matrices normal, gains one, biases zero.
 
     What is added to the residual path is drawn smaller, by the root of the number of additions, so
     that its variance does not grow with depth (Radford et al. 2019, §2.3).
+
+    Args:
+        model: to be trained from nothing
+        rng: draws
+        embedding_deviation: of the vectors of words; larger ones outweigh what the blocks of a
+            pre-norm model add to them, so that what it gives for a word stays about that word
     """
+    words = {id(m.weight) for m in model.modules() if isinstance(m, nn.Embedding)}
     additions = 2 * sum(isinstance(module, Block) for module in model.modules())
     for name, parameter in model.named_parameters():
         if parameter.ndim > 1:
             inside = not name.endswith(_ONTO_THE_RESIDUAL_PATH)
-            deviation = _DEVIATION if inside else _DEVIATION / additions**0.5
+            deviation = DEVIATION if inside else DEVIATION / additions**0.5
+            if id(parameter) in words:
+                deviation = embedding_deviation
             parameter.copy_(deviation * torch.randn(parameter.shape, generator=rng))
         else:
             parameter.fill_(0.0 if name.endswith("bias") else 1.0)

@@ -14,7 +14,7 @@ from encoder.config import EncoderConfig
 from encoder.contrast import ContrastConfig
 from encoder.pairs import Making, Shares
 from encoder.pretrain import MlmConfig
-from encoder.scratch_config import DataConfig, ScratchConfig, TokenizerConfig
+from encoder.scratch_config import DataConfig, ScratchConfig, StartConfig, TokenizerConfig
 from rag import classifier_training
 from transformer.journal import Moment
 from transformer.lora import LoraConfig
@@ -26,6 +26,7 @@ SECTIONS = {
     "data": DataConfig,
     "tokenizer": TokenizerConfig,
     "encoder": EncoderConfig,
+    "start": StartConfig,
     "pretrain": MlmConfig,
     "contrast": ContrastConfig,
     "contrast.shares": Shares,

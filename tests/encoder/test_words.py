@@ -8,6 +8,7 @@ from torch.testing import assert_close
 from encoder import EncoderConfig
 from encoder.words import WordHead, word_loss
 from tests.builders import normal, randomised
+from transformer.init import initialise
 from transformer.runtime import seeded
 
 
@@ -62,3 +63,15 @@ def test_the_head_compares_with_the_words_own_vectors() -> None:
     assert_close(head.scores(hidden, embedding), scores)
     labels = torch.randint(50, (7,), generator=seeded(6))
     assert_close(head.loss(hidden, embedding, labels), F.cross_entropy(scores, labels))
+
+
+@pytest.mark.parametrize(("deviation", "expected"), [(0.02, 0.3), (0.3, 1.0), (2.0, 1.0)])
+def test_scores_begin_with_a_variance_of_one_at_most(deviation: float, expected: float) -> None:
+    config = EncoderConfig(
+        vocab_size=500, d_model=256, n_layers=1, n_heads=2, d_ff=8, max_tokens=8, norm_eps=1e-6
+    )
+    head, words = WordHead(config), deviation * normal(500, 256)
+    initialise(head, seeded(1))
+    head.level(words)
+    spread = float(head.scores(normal(64, 256, seed=2), words).std().detach())
+    assert spread == pytest.approx(expected, rel=0.2)

@@ -39,3 +39,13 @@ def test_the_rng_decides() -> None:
 
     assert torch.equal(weights(_made(1)), weights(_made(1)))
     assert not torch.equal(weights(_made(1)), weights(_made(2)))
+
+
+def test_words_may_begin_larger_and_nothing_else_does() -> None:
+    model = randomised(Encoder(CONFIG), seeded(9))
+    initialise(model, seeded(0), embedding_deviation=0.3)
+    assert float(model.embedding.weight.detach().std()) == pytest.approx(0.3, rel=0.1)
+    same = dict(_made(0).named_parameters())
+    for name, parameter in model.named_parameters():
+        if name not in ("embedding.weight", "token_types.weight"):
+            assert torch.equal(parameter, same[name]), name
