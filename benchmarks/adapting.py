@@ -92,7 +92,7 @@ def _curve(name: str, library: Replay) -> Iterator[Row]:
     shelf, texts = library.shelf(), [each.text for each in library.judged]
     before = shelf.find(texts, shelf.embedder)
     base = library.values(shelf, before)
-    for asked in [n for n in _ASKED if n < len(library.log)] + [len(library.log)]:
+    for asked in (n for n in _ASKED if n <= len(library.log)):
         values = base
         if asked:
             practice = Practice(library.assistant, NAME, Wish(minutes=30), watch=_unwatched)

@@ -33,7 +33,7 @@ def draw(table: Table) -> Mapping[str, str]:
     for name, column, unit in (("time", "ms", "milliseconds"), ("memory", "MB", "megabytes")):
         lines = [line for each in _NAMES if (line := _line(table, each, column)).points]
         if lines:
-            drawings[name] = drawn(lines, across="tokens", up=unit)
+            drawings[name] = drawn(lines, across="tokens", up=unit, logarithmic=True)
     return drawings
 
 

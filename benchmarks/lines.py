@@ -1,5 +1,6 @@
-"""Lines over a linear axis, as an SVG that needs nothing else."""
+"""Lines over linear or logarithmic axes, as an SVG that needs nothing else."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -7,7 +8,7 @@ from html import escape
 _WIDTH, _HEIGHT = 640, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 190, 24, 52  # around the drawing itself
 _COLOURS = ("#1f6feb", "#b3261e", "#8a6d00", "#1a7f37")
-_TICKS = 5
+_TICKS = 5  # about so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,15 +17,23 @@ class Line:
     points: tuple[tuple[float, float], ...]  # from left to right
 
 
-def drawn(lines: Sequence[Line], *, across: str, up: str) -> str:
-    """An SVG of these lines, each named at its end."""
+def drawn(lines: Sequence[Line], *, across: str, up: str, logarithmic: bool = False) -> str:
+    """An SVG of these lines, each named at its end.
+
+    Args:
+        lines: at least one point in all
+        across: what the axis below counts
+        up: what the left axis counts
+        logarithmic: both axes, for values over 0
+    """
     everything = [point for line in lines for point in line.points]
     if not everything:
         raise ValueError("there is no line to draw: measure something first")
     xs, ys = zip(*everything, strict=True)
-    x, y = (min(xs), max(xs)), (min(ys), max(ys))
+    axis = _powers if logarithmic else _round
+    x, y = axis(min(xs), max(xs)), axis(min(ys), max(ys))
     parts = [*_grid(x, y, across, up)]
-    for number, line in enumerate(lines):
+    for number, line in enumerate(line for line in lines if line.points):
         parts.extend(_line(line, x, y, _COLOURS[number % len(_COLOURS)]))
     size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}"'
     return "\n".join(
@@ -39,28 +48,51 @@ def drawn(lines: Sequence[Line], *, across: str, up: str) -> str:
     )
 
 
-def _at(value: float, span: tuple[float, float], start: float, end: float) -> float:
-    low, high = span
-    return round(start + (value - low) / ((high - low) or 1.0) * (end - start), 1)
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """Round numbers, the first and the last of which are its ends."""
+
+    ticks: tuple[float, ...]
+    logarithmic: bool
+
+    def at(self, value: float, start: float, end: float) -> float:
+        low, high, here = self.ticks[0], self.ticks[-1], value
+        if self.logarithmic:
+            low, high, here = math.log10(low), math.log10(high), math.log10(value)
+        return round(start + (here - low) / (high - low) * (end - start), 1)
 
 
-def _across(value: float, span: tuple[float, float]) -> float:
-    return _at(value, span, _LEFT, _WIDTH - _RIGHT)
+def _round(least: float, most: float) -> _Axis:
+    rough = ((most - least) or 1.0) / (_TICKS - 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(each * power for each in (1, 2, 5, 10) if each * power >= 0.999 * rough)
+    first = math.floor(least / step + 1e-9)
+    last = max(math.ceil(most / step - 1e-9), first + 1)
+    return _Axis(tuple(step * i for i in range(first, last + 1)), logarithmic=False)
 
 
-def _up(value: float, span: tuple[float, float]) -> float:
-    return _at(value, span, _HEIGHT - _BOTTOM, _TOP)
+def _powers(least: float, most: float) -> _Axis:
+    first = math.floor(math.log10(least))
+    last = max(math.ceil(math.log10(most)), first + 1)
+    return _Axis(tuple(10.0**power for power in range(first, last + 1)), logarithmic=True)
 
 
-def _grid(x: tuple[float, float], y: tuple[float, float], across: str, up: str) -> Iterator[str]:
+def _across(value: float, axis: _Axis) -> float:
+    return axis.at(value, _LEFT, _WIDTH - _RIGHT)
+
+
+def _up(value: float, axis: _Axis) -> float:
+    return axis.at(value, _HEIGHT - _BOTTOM, _TOP)
+
+
+def _grid(x: _Axis, y: _Axis, across: str, up: str) -> Iterator[str]:
     right, low = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
-    for step in range(_TICKS):
-        share = step / (_TICKS - 1)
-        value = y[0] + share * (y[1] - y[0])
-        yield f'<path d="M{_LEFT} {_up(value, y)}H{right}" stroke="#ddd"/>'
-        yield f'<text x="{_LEFT - 6}" y="{_up(value, y) + 4}" text-anchor="end">{value:.1f}</text>'
-        value = x[0] + share * (x[1] - x[0])
-        yield _centred(_across(value, x), low + 20, f"{value:,.0f}")
+    for value in y.ticks:
+        at = _up(value, y)
+        yield f'<path d="M{_LEFT} {at}H{right}" stroke="#ddd"/>'
+        yield f'<text x="{_LEFT - 6}" y="{at + 4}" text-anchor="end">{value:,.10g}</text>'
+    for value in x.ticks:
+        yield _centred(_across(value, x), low + 20, f"{value:,.10g}")
     yield _centred((_LEFT + right) / 2, _HEIGHT - 10, across)
     yield f'<text x="{_LEFT}" y="14">{escape(up)}</text>'
 
@@ -69,7 +101,7 @@ def _centred(x: float, y: float, text: str) -> str:
     return f'<text x="{x}" y="{y}" text-anchor="middle">{escape(text)}</text>'
 
 
-def _line(line: Line, x: tuple[float, float], y: tuple[float, float], colour: str) -> Iterator[str]:
+def _line(line: Line, x: _Axis, y: _Axis, colour: str) -> Iterator[str]:
     points = [(_across(a, x), _up(b, y)) for a, b in line.points]
     path = " ".join(f"{a},{b}" for a, b in points)
     yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'

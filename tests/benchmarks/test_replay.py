@@ -1,6 +1,7 @@
 """A corpus as a library that was asked, and the curve that is drawn of it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,9 @@ def test_lines_are_drawn_and_named() -> None:
     assert svg.count("<circle") == 2
     with pytest.raises(ValueError, match="no line to draw"):
         drawn([], across="asked", up="nDCG")
+
+
+def test_ticks_are_round_numbers_around_all_points() -> None:
+    svg = drawn([Line("a", ((0.0, 66.4), (809.0, 94.1)))], across="asked", up="nDCG")
+    shown = [float(each.replace(",", "")) for each in re.findall(r">([\d,]+)</text>", svg)]
+    assert shown == [60, 70, 80, 90, 100, 0, 500, 1000]

@@ -82,7 +82,7 @@ def test_the_curve_has_a_line_for_each_search() -> None:
     (x1, y1), (x2, y2) = (
         tuple(map(float, point.split(","))) for point in lines[0].attrib["points"].split()
     )
-    assert (x1, x2) == (64, 490)
+    assert (x1, x2) == (56, 450)
     assert y1 > y2  # slower is higher up
     with pytest.raises(ValueError, match="no search was measured"):
         curve({"rows": []})

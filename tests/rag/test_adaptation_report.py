@@ -76,3 +76,12 @@ def test_the_page_escapes_and_brings_its_own_script(tmp_path: Path) -> None:
 def test_a_page_without_evidence_can_be_written(tmp_path: Path) -> None:
     write_page(replace(MADE, evidence=(), accepted=False), tmp_path / "report.html")
     assert "이전 상태를" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_reference_names_every_field() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/json.md").read_text(encoding="utf-8")
+    section = page.split("\n## adapt\n")[1].split("\n## ")[0]
+    shape = record(MADE)
+    names = {*shape, *shape["evidence"][0], *shape["drift"], *shape["better"][0]}
+    names |= {*shape["evidence"][0]["dense_change"], *shape["fusion_weight"]}
+    assert {name for name in names if f'"{name}"' not in section} == set()
