@@ -34,6 +34,7 @@ class Benchmark(StrEnum):
     retrieval = "retrieval"
     answers = "answers"
     memory = "memory"
+    similarity = "similarity"
     training = "training"
     scale = "scale"
     all = "all"
@@ -63,8 +64,8 @@ def run(
         list[Benchmark] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="embedding, generation, ingest, retrieval, answers, memory, training, scale; "
-            "all but scale if none is named.",
+            help="embedding, generation, ingest, retrieval, answers, memory, similarity, "
+            "training, scale; all but scale if none is named.",
         ),
     ] = None,
     models: Annotated[
@@ -182,6 +183,12 @@ def _table(name: Benchmark, options: Options) -> Table:
 
             return memory.measure(
                 models=options.models, encoder=options.encoder, generator=options.generator
+            )
+        case Benchmark.similarity:
+            from benchmarks import similarity
+
+            return similarity.measure(
+                encoders=[locate(options.encoder, options.models)], data=options.data
             )
         case Benchmark.training:
             from benchmarks import training
