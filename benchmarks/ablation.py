@@ -37,6 +37,7 @@ LENGTH, PAST = 64, 256  # tokens that are trained on; tokens of the texts that g
 _LONG = 60  # texts of more than PAST tokens, kept from training
 _POSITIONS: tuple[Positions, ...] = ("none", "sinusoidal", "learned", "rotary")
 _DATA = SAMPLES.parent.parent / "shared" / "data"
+_TEXT = Path("lm_text", "en_wiki.txt")
 _NOTES = (
     "loss: of hidden words, held out; on rows of 64 tokens, as they were trained",
     f"loss 64 / 256: of the same long texts, cut to {LENGTH} tokens and to {PAST}",
@@ -146,7 +147,6 @@ def _row(variant: Variant, corpus: Corpus, training: TrainingConfig) -> Row:
     task = Masking(checkpoint, corpus.texts, config)
     with tempfile.TemporaryDirectory() as folder:
         trained = train(task, training, Path(folder))
-    task.model.to("cpu")
     return {
         "name": variant.name,
         "steps": trained.steps,
@@ -188,7 +188,7 @@ def _sts(checkpoint: EncoderCheckpoint, corpus: Corpus) -> dict[str, float]:
 
 def read(folder: Path, *, vocabulary: int = 8000) -> Corpus:
     """The English text and the pairs out of the folder of public data."""
-    lines = (folder / "lm_text" / "en_wiki.txt").read_text(encoding="utf-8").splitlines()
+    lines = (folder / _TEXT).read_text(encoding="utf-8").splitlines()
     texts = [line for line in lines if line.strip()]
     tokenizer = train_tokenizer(texts, kind="wordpiece", size=vocabulary, lowercase=True)
     counts = [len(row) for row in tokenizer.encode_for_model(texts)]
@@ -227,6 +227,8 @@ def run(
 ) -> None:
     """Train every combination on the same text, and measure attention against length."""
     console = Console(width=None if Console().is_terminal else 160)
+    if not (folder / _TEXT).is_file():
+        raise typer.BadParameter(f"{folder / _TEXT} is not there: name a folder with --data")
     corpus = read(folder)
     training = TrainingConfig(minutes=minutes, learning_rate=1e-3)
     tables = [measure(corpus, small(corpus.tokenizer.size), training)]

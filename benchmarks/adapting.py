@@ -18,7 +18,8 @@ from rich.console import Console
 from benchmarks.lines import Line, drawn
 from benchmarks.replay import NAME, Replay, replay
 from benchmarks.table import Row, Table, as_json, show
-from rag.adapting import Practice, Wish, adapt, learn
+from rag.adapting import adapt, learn
+from rag.adapting_run import Practice, Wish
 from rag.errors import AttestError
 from rag.metrics import Difference, paired
 from rag.practice import Question

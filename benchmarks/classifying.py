@@ -26,6 +26,8 @@ from encoder.metrics import pearson, spearman
 from encoder.reader import Reader
 from encoder.reading import ReaderConfig, answer_scores, train_reader
 from encoder.tagging import Tagger, TaggerConfig, train_tagger
+from rag import Settings
+from rag.models import locate
 from transformer import runtime
 from transformer.lora import LoraConfig
 from transformer.training import Moment, TrainingConfig
@@ -107,7 +109,7 @@ def labels(name: Learned, data: Path, base: Path, folder: Path) -> Row:
     scores = _judged(classifier, examples.test)
     seconds = time.perf_counter() - began
     return {
-        "name": f"{examples.name}, {'apart' if about.config.apart else base.name}",
+        "name": f"{examples.name}{', apart' if about.config.apart else ''}, {base.name}",
         **scores,
         **_spent(classifier.note, folder, len(examples.train), len(examples.test), seconds),
     }
@@ -186,16 +188,19 @@ def _watch(moment: Moment) -> None:
 def main(
     names: Annotated[list[Learned], typer.Argument(help="What to learn.")],
     runs: Annotated[Path, typer.Option(help="Folder that keeps every run.")],
-    base: Annotated[Path, typer.Option(help="Folder of the encoder to begin from.")],
+    base: Annotated[
+        str, typer.Option(help="Name or folder of the encoder to begin from.")
+    ] = "e5-small",
     data: Annotated[Path, typer.Option(help="Folder of public data.")] = _DATA,
     threads: Annotated[int, typer.Option(min=1)] = 1,
 ) -> None:
     """Train heads on public data, and print how well they do on what they have not seen."""
     runtime.set_threads(threads)
+    encoder = locate(base, Settings().models_dir)
     rows = []
     for name in names:
-        folder = runs / f"{name}-{base.name}"
-        rows.append(_measured(name, data, base, folder))
+        folder = runs / f"{name}-{encoder.name}"
+        rows.append(_measured(name, data, encoder, folder))
         file = folder / "figures.json"
         file.write_text(json.dumps(rows[-1], ensure_ascii=False, indent=2), encoding="utf-8")
     table = Table("classifying", "What heads learn, on rows they have not seen", tuple(rows))

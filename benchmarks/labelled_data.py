@@ -58,9 +58,10 @@ def stsb(data: Path) -> Labels:
 
 def _apart(name: str, examples: Sequence[Example]) -> Labels:
     kept, held = split(examples, 0.1, "classes", seeded(0))
-    return Labels(
-        name, tuple(examples[i] for i in sorted(kept)), tuple(examples[i] for i in sorted(held))
-    )
+    test = tuple(examples[i] for i in sorted(held))
+    judged = {each.text for each in test}  # some reviews are one word that many wrote
+    train = tuple(examples[i] for i in sorted(kept) if examples[i].text not in judged)
+    return Labels(name, train, test)
 
 
 def klue_ner(data: Path) -> tuple[list[Tagged], list[Tagged]]:

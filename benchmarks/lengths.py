@@ -42,7 +42,7 @@ def _line(table: Table, name: str, column: str) -> Line:
     for row in table.rows:
         tokens, value = row["tokens"], row.get(column)
         if row["name"] == name and isinstance(tokens, int) and isinstance(value, float):
-            points.append((float(tokens), value))
+            points += [(float(tokens), value)] * (value > 0)  # nothing has no place on this axis
     return Line(name, tuple(points))
 
 

@@ -2,7 +2,8 @@
 
 `python -m benchmarks.nothing en --data DIR -o OUT` writes OUT/texts.jsonl, OUT/pairs.jsonl where
 there are pairs, and OUT/judged.jsonl, the development split that a run chooses its weights by. Test
-splits are in none of them: sentences of KorSTS and KLUE tests are left out of the Korean text.
+splits are in none of them: sentences of the tests of STS-B, KorSTS and KLUE are left out of the
+text, also those that stand in a training split as well.
 """
 
 import gzip
@@ -50,8 +51,10 @@ def _english(data: Path) -> Iterator[Row]:
         yield {"title": title, "text": text} if text and len(title) < 80 else {"text": line}
     for document in beir.read(data / "scifact").documents:
         yield {"title": document.title, "text": document.text}
+    left_out = similarity.held_sentences(data, ["stsb"])
     train = similarity.read(data, "stsb", "train")
-    yield from ({"text": text} for text in dict.fromkeys((*train.left, *train.right)))
+    sentences = dict.fromkeys((*train.left, *train.right))
+    yield from ({"text": text} for text in sentences if text not in left_out)
 
 
 def _korean(data: Path) -> Iterator[Row]:

@@ -129,12 +129,16 @@ def _sentence_transformers(folder: Path, config: EncoderConfig) -> EmbeddingConf
         _optional(folder / "tokenizer_config.json").get("model_max_length"),
     ]
     prompts = _optional(folder / "config_sentence_transformers.json").get("prompts") or {}
-    return EmbeddingConfig(
-        max_tokens=min([config.max_tokens, *(int(limit) for limit in limits if limit)]),
-        pooling=_pooling(folder / "1_Pooling" / "config.json"),
-        query_prefix=prompts.get("query", ""),
-        document_prefix=prompts.get("document", prompts.get("passage", "")),
-    )
+    how = _pooling(folder / "1_Pooling" / "config.json")
+    try:
+        return EmbeddingConfig(
+            max_tokens=min([config.max_tokens, *(int(limit) for limit in limits if limit)]),
+            pooling=how,
+            query_prefix=prompts.get("query", ""),
+            document_prefix=prompts.get("document", prompts.get("passage", "")),
+        )
+    except (AttributeError, OverflowError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{folder}: a limit or prefix cannot be read: {error}") from error
 
 
 def _optional(path: Path) -> dict[str, Any]:

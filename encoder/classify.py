@@ -1,16 +1,18 @@
 """Labels and numbers for texts, learned from examples (Devlin et al. 2018, §4.1)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, pstdev
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from encoder import headed
 from encoder.checkpoint import EncoderCheckpoint
-from encoder.examples import Example, Goal, check, labels_of, split
+from encoder.examples import Example, Goal, check, labels_of, split, unseen
+from encoder.head_config import HeadConfig
 from encoder.headed import Headed, Restored
 from encoder.heads import ComparedHead, HeadPooling, SequenceHead, class_loss, number_loss
 from encoder.label_scores import accuracy, macro_f1
@@ -19,37 +21,21 @@ from encoder.rows import by_length, shuffled
 from encoder.units import Reading, Unit
 from transformer import runtime
 from transformer.errors import CheckpointError
-from transformer.lora import LoraConfig
-from transformer.training import Pass, TrainingConfig, Watch, train
+from transformer.training import Pass, Trained, Watch, train
 
 KIND = "classifier"
 
 
-def _training() -> TrainingConfig:
-    return TrainingConfig(minutes=10, learning_rate=5e-4, evaluate_every=100, patience=5)
-
-
 @dataclass(frozen=True, slots=True)
-class ClassifierConfig:
+class ClassifierConfig(HeadConfig):
     """What is learned, and how texts are read."""
 
-    task: Goal = "classes"
-    pooling: HeadPooling = "mean"
-    apart: bool = False  # a pair's texts are read each by itself and compared; else in one row
     max_tokens: int = 256  # of a row; what is longer loses its end, and is marked so
     batch: int = 32  # examples
     held_out: float = 0.1  # share of the examples that metrics are taken on
-    full: bool = False  # every weight learns, and a whole model is saved; else an adapter
-    lora: LoraConfig = field(default_factory=LoraConfig)  # of the adapter
-    training: TrainingConfig = field(default_factory=_training)
-
-    def __post_init__(self) -> None:
-        if self.max_tokens < 8:
-            raise ValueError(f"max_tokens ({self.max_tokens}) must be at least 8")
-        if self.batch < 1:
-            raise ValueError(f"batch ({self.batch}) must be at least 1")
-        if not 0 < self.held_out < 1:
-            raise ValueError(f"held_out ({self.held_out}) must lie between 0 and 1")
+    task: Goal = "classes"
+    pooling: HeadPooling = "mean"
+    apart: bool = False  # a pair's texts are read each by itself and compared; else in one row
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,22 +163,10 @@ def train_classifier(
     note = {
         "kind": KIND,
         "base_name": base_name,
-        "labels": labels,
         "pairs": pairs,
         "pooling": config.pooling,
-        "reading": {
-            "prefix": reading.prefix,
-            "max_tokens": reading.max_tokens,
-            "apart": reading.apart,
-        },
-        "mean": task.mean,
-        "spread": task.spread,
-        "metrics": dict(trained.metrics),
-        "learned_from": len(task.kept),
-        "held_out": len(task.held),
-        "cut": sum(unit.cut for unit in task.units),
-        "steps": trained.steps,
-        "minutes": trained.minutes,
+        "reading": {name: getattr(reading, name) for name in ("prefix", "max_tokens", "apart")},
+        **task.note(trained),
     }
     headed.save(model, folder, adapter, base=loaded, note=note)
     return Classifier.load(folder, base)
@@ -213,7 +187,8 @@ class _Task:
         seconds = [each.second for each in examples if each.second is not None]
         self.units = reading.units([each.text for each in examples], seconds)
         rng = runtime.seeded(config.training.seed)
-        self.kept, self.held = split(examples, config.held_out, config.task, rng)
+        self.kept, held = split(examples, config.held_out, config.task, rng)
+        self.held = unseen([(each.text, each.second) for each in examples], self.kept, held)
         self.mean, self.spread = 0.0, 1.0
         if labels:
             place = {label: i for i, label in enumerate(labels)}
@@ -222,6 +197,20 @@ class _Task:
         numbers = [float(each.label) for each in examples]
         self.mean, self.spread = fmean(numbers), pstdev(numbers)
         self.targets = (torch.tensor(numbers) - self.mean) / self.spread
+
+    def note(self, trained: Trained) -> dict[str, Any]:
+        """What the classifier needs to know of it, and what people want to."""
+        return {
+            "labels": self.labels,
+            "mean": self.mean,
+            "spread": self.spread,
+            "metrics": dict(trained.metrics),
+            "learned_from": len(self.kept),
+            "held_out": len(self.held),
+            "cut": sum(unit.cut for unit in self.units),
+            "steps": trained.steps,
+            "minutes": trained.minutes,
+        }
 
     def epoch(self, rng: torch.Generator) -> Sequence[list[int]]:
         batches = shuffled([self.units[i].length for i in self.kept], self.batch, rng)

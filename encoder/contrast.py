@@ -81,8 +81,8 @@ def contrast(
         config: must be the same when a run is taken up again
         folder: for the state of the run
         watch: told of every step
-        judged: graded pairs to measure on; without, the best weights are those that find most
-            held-out texts
+        judged: graded pairs to measure on; without, those that are held out. Where there are none
+            either, the best weights are those that find most held-out texts
 
     Raises:
         TrainingError: a kind of pair is asked for and there are not enough texts for it, or the
@@ -127,11 +127,13 @@ class Contrast:
         *,
         judged: Sequence[Graded] = (),
     ) -> None:
-        self.checkpoint, self.config, self.judged = checkpoint, config, judged
+        self.checkpoint, self.config = checkpoint, config
         kept, held = _split(sources, config)
         self.material = pairs.sort(kept, config.making)
         self.held = pairs.sort(held, config.making)
         self.counts = _counted(self.material, config.shares)
+        graded = self.held.graded if "graded" in self.counts and len(self.held.graded) > 1 else ()
+        self.judged = judged or graded
 
     @property
     def model(self) -> Encoder:
@@ -172,9 +174,10 @@ class Contrast:
         return told
 
     def _found(self, kind: Kind) -> NDArray[np.float32] | None:
-        """Cosines of each held-out text with the partner of each: (n, n)."""
+        """Cosines of each held-out text with the partner of each: (n, n); None tells nothing."""
         n = min(self.config.batch, self.held.count(kind))
-        if n < 2:
+        itself = kind == "same" and not self.config.making.same_deletion  # which always finds it
+        if n < 2 or itself:
             return None
         rng = runtime.seeded(self.config.training.seed)  # the same pairs each time
         vectors = self._vectors([self.held.pair(kind, place, rng) for place in range(n)], kind)

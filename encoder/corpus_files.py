@@ -29,10 +29,11 @@ def read_documents(files: Sequence[Path]) -> list[Document]:
 
 
 def _documents(file: Path) -> Iterator[Document]:
-    suffix = Path(file.stem).suffix if file.suffix == ".gz" else file.suffix
+    packed = file.suffix.lower() == ".gz"
+    suffix = (Path(file.stem) if packed else file).suffix.lower()
     if suffix not in (".txt", ".jsonl"):
         raise TrainingError(f"{file}: texts are read from .txt and .jsonl, plain or as .gz")
-    opening = gzip.open if file.suffix == ".gz" else open
+    opening = gzip.open if packed else open
     try:
         with opening(file, "rt", encoding="utf-8-sig") as lines:  # -sig: Notepad writes a mark
             for number, line in enumerate(lines, start=1):

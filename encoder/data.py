@@ -21,14 +21,9 @@ class Packed:
     segments: Tensor  # (n, s): 1, 2, … for the texts of a row, 0 at padding
     places: Tensor  # (m, 2): the row of each text that was given, and its segment there
 
-    @property
-    def padding(self) -> float:
-        """Share of the places that hold no token."""
-        return float((self.segments == 0).float().mean()) if self.segments.numel() else 0.0
-
 
 def encode(tokenizer: Tokenizer, texts: Sequence[str], length: int) -> list[list[int]]:
-    """Ids of texts, what the model expects around each included; texts without a word left out.
+    """Ids of texts, what the model expects around each included; what holds no word is left out.
 
     What is longer than `length` is split into several, each with the same around it.
 
@@ -38,8 +33,9 @@ def encode(tokenizer: Tokenizer, texts: Sequence[str], length: int) -> list[list
     around = len(tokenizer.encode_for_model([""])[0])
     if length <= around:
         raise ValueError(f"length ({length}) must be over the {around} tokens around every text")
+    wordless = frozenset(tokenizer.special_tokens().values())  # unknown words stand for none
     rows = tokenizer.encode_for_model(texts)
-    return [part for row in rows for part in split(row, length) if len(row) > around]
+    return [part for row in rows for part in split(row, length) if not wordless.issuperset(part)]
 
 
 def split(row: Sequence[int], length: int) -> Iterator[list[int]]:

@@ -62,6 +62,15 @@ def split(
     return kept, held
 
 
+def unseen(texts: Sequence[object], kept: Sequence[int], held: Sequence[int]) -> list[int]:
+    """The places held out whose text is not learned from as well; where none is left, all.
+
+    What stands twice in a table would be judged by what was learned by heart.
+    """
+    learned = {texts[i] for i in kept}
+    return [i for i in held if texts[i] not in learned] or list(held)
+
+
 def _check_classes(examples: Sequence[Example]) -> None:
     if empty := [i for i, each in enumerate(examples) if not str(each.label).strip()]:
         raise TrainingError(_faulty(empty, "have no label", "fill it in or leave them out"))

@@ -18,7 +18,7 @@ from encoder import checkpoint as encoders
 from encoder.checkpoint import EncoderCheckpoint
 from encoder.model import Encoder
 from encoder.rows import padded
-from transformer import checkpoint, lora, runtime
+from transformer import checkpoint, lora, processes, runtime
 from transformer.errors import CheckpointError, TrainingError
 from transformer.lora import LoraConfig
 from transformer.packed import pack
@@ -79,7 +79,7 @@ def require_free(folder: Path) -> None:
     Raises:
         TrainingError: something is trained there already.
     """
-    done = [name for name in (ADAPTER, HEAD, ENCODER) if (folder / name).exists()]
+    done = [name for name in (ADAPTER, ENCODER) if (folder / name).exists()]
     if done:
         raise TrainingError(
             f"{folder} holds a finished model ({', '.join(done)}), and nothing is overwritten: "
@@ -95,20 +95,23 @@ def save(
     base: EncoderCheckpoint,
     note: Mapping[str, Any],
 ) -> None:
-    """Write what was trained.
+    """Write what was trained; of several processes that trained it, the first one does.
 
     Raises:
         TrainingError: a finished model is there.
     """
-    require_free(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    head = {name: p.detach().float() for name, p in model.head.named_parameters()}
-    if adapter is not None:
-        file = folder / ADAPTER
-        lora.save(model.encoder, file, base=base.fingerprint, note=note, extra=head)
-        return
-    encoders.save(replace(base, model=model.encoder), folder / ENCODER)
-    checkpoint.write_tensors(folder / HEAD, head, note=note)
+    fellows = processes.joined()
+    if fellows.first:
+        require_free(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        head = {name: p.detach().float() for name, p in model.head.named_parameters()}
+        if adapter is not None:
+            file = folder / ADAPTER
+            lora.save(model.encoder, file, base=base.fingerprint, note=note, extra=head)
+        else:  # the encoder last: with it the model is whole
+            checkpoint.write_tensors(folder / HEAD, head, note=note)
+            encoders.save(replace(base, model=model.encoder), folder / ENCODER)
+    fellows.told(None)
 
 
 def is_whole(path: Path) -> bool:

@@ -11,6 +11,8 @@ from torch.nn import functional as F
 
 Loss = Callable[..., Tensor]  # of vectors, (n, d) each and in the same order, or (n, k, d)
 
+_ROUNDING = 1e-6  # of a cosine: by so much, two of the same vectors may differ
+
 
 def info_nce(
     queries: Tensor,
@@ -61,14 +63,14 @@ def guided_info_nce(
     guide_queries: Tensor,
     guide_documents: Tensor,
     temperature: float,
-    margin: float = 0.0,
     negatives: Tensor | None = None,
     guide_negatives: Tensor | None = None,
 ) -> Tensor:
     """`info_nce` that a second model keeps from false negatives (GISTEmbed, Solatorio 2024, §3).
 
     The other queries count against a query, and the other documents against its document. Whatever
-    the guide finds nearer than the pair itself, less a margin, is left out.
+    the guide finds as near as the pair itself, or nearer, is left out: a passage that answers two
+    queries of a batch is wrong for neither.
 
     Args:
         queries: (n, d)
@@ -76,7 +78,6 @@ def guided_info_nce(
         guide_queries: (n, e), the guide's vectors of the same texts
         guide_documents: (n, e)
         temperature: cosines are divided by it
-        margin: a cosine; the larger, the more is left out
         negatives: (n, k, d), as in `info_nce`
         guide_negatives: (n, k, e), with negatives
     """
@@ -85,7 +86,7 @@ def guided_info_nce(
     scores = _all_pairs(queries, documents, negatives) / temperature
     guide = _all_pairs(guide_queries, guide_documents, guide_negatives)
     own = _own(queries)
-    limit = guide.gather(1, own.unsqueeze(1)) - margin  # (n, 1)
+    limit = guide.gather(1, own.unsqueeze(1)) - _ROUNDING  # (n, 1)
     left_out = _but_own(guide > limit, scores)
     n = len(queries)
     itself = torch.eye(n, dtype=torch.bool, device=scores.device)
@@ -104,22 +105,6 @@ def cosent(left: Tensor, right: Tensor, grades: Tensor, *, temperature: float) -
     wrong = cosines[None, :] - cosines[:, None]  # (i, j)
     wrong = wrong[grades[:, None] > grades[None, :]]
     return torch.cat([wrong, wrong.new_zeros(1)]).logsumexp(dim=0)
-
-
-def cosine_regression(left: Tensor, right: Tensor, grades: Tensor) -> Tensor:
-    """Mean squared distance of cosine and grade (Reimers & Gurevych 2019, §3): grades -1 … 1."""
-    cosines = F.cosine_similarity(left.float(), right.float(), dim=-1)
-    return F.mse_loss(cosines, grades.float())
-
-
-def triplet(queries: Tensor, documents: Tensor, negatives: Tensor, *, margin: float) -> Tensor:
-    """The document is to be nearer than the negative by a margin of cosine. All (n, d).
-
-    Schroff et al. 2015, §3.1: on unit vectors, half of the squared distance is 1 - cosine.
-    """
-    near = F.cosine_similarity(queries.float(), documents.float(), dim=-1)
-    far = F.cosine_similarity(queries.float(), negatives.float(), dim=-1)
-    return (far - near + margin).clamp(min=0).mean()
 
 
 def listwise_kl(scores: Tensor, teacher: Tensor, *, temperature: float) -> Tensor:

@@ -39,18 +39,6 @@ def mean_reciprocal_rank(scores: NDArray[np.floating]) -> float:
     return float((1 / _ranks(scores)).mean())
 
 
-def alignment(left: Vectors, right: Vectors) -> float:
-    """Mean squared distance within pairs (Wang & Isola 2020, §4.1): lower is better."""
-    return float(np.square(left - right).sum(axis=1).mean())
-
-
-def uniformity(vectors: Vectors) -> float:
-    """log of the mean exp(-2 |u - v|²) of two vectors (ibid., §4.2): 0 where all are one point."""
-    distances = 2 - 2 * (vectors @ vectors.T).astype(np.float64)
-    upper = distances[np.triu_indices(len(vectors), k=1)]
-    return float(np.log(np.exp(-2 * upper).mean()))
-
-
 def _ranks(scores: NDArray[np.floating]) -> NDArray[np.int_]:
     """Of each query's own document, from 1; what scores as high comes before it."""
     own = np.diagonal(scores)[:, None]

@@ -212,6 +212,11 @@ def _require_fit(checkpoint: EncoderCheckpoint, config: MlmConfig) -> None:
         raise TrainingError(
             f"length ({config.length}) is over the encoder's {shape.max_tokens} positions; lower it"
         )
+    around = checkpoint.tokenizer.count("")
+    if config.length <= around:
+        raise TrainingError(
+            f"length ({config.length}) must be over the {around} tokens around every text"
+        )
     if checkpoint.tokenizer.size > shape.vocab_size:
         raise TrainingError(
             f"the tokenizer has {checkpoint.tokenizer.size} ids and the encoder places for "

@@ -10,6 +10,7 @@ import torch
 from encoder import headed
 from encoder.answer_scores import By, exact_match, f1
 from encoder.checkpoint import EncoderCheckpoint
+from encoder.head_config import HeadConfig, budget
 from encoder.headed import Headed
 from encoder.heads import TokenHead, span_loss
 from encoder.questions import Question
@@ -18,33 +19,27 @@ from encoder.rows import shuffled
 from encoder.windows import Framing, Window, allowed, texts, tokens_of
 from transformer import runtime
 from transformer.errors import TrainingError
-from transformer.lora import LoraConfig
 from transformer.training import Pass, TrainingConfig, Watch, train
 
 
-def _training() -> TrainingConfig:
-    return TrainingConfig(minutes=30, learning_rate=5e-4, evaluate_every=200, patience=5)
-
-
 @dataclass(frozen=True, slots=True)
-class ReaderConfig:
+class ReaderConfig(HeadConfig):
     """What is learned, and how passages are read."""
 
     max_tokens: int = 384  # of a row: the question and a window of the passage
+    batch: int = 12  # rows
+    held_out: float = 0.05  # share of the passages that metrics are taken on
+    training: TrainingConfig = field(default_factory=lambda: budget(30, evaluate_every=200))
     question_tokens: int = 64  # of a question at most
     overlap: int = 96  # tokens that neighbouring windows share
     longest: int = 48  # tokens of an answer at most
     empty: float = 0.5  # windows without an answer, for each one with it
     by: By = "words"  # what F1 compares; Korean by characters
-    batch: int = 12  # rows
-    held_out: float = 0.05  # share of the passages that metrics are taken on
     evaluate_on: int = 200  # held-out questions at most
-    full: bool = False  # every weight learns, and a whole model is saved; else an adapter
-    lora: LoraConfig = field(default_factory=LoraConfig)  # of the adapter
-    training: TrainingConfig = field(default_factory=_training)
 
     def __post_init__(self) -> None:
-        for name in ("question_tokens", "overlap", "longest", "batch", "evaluate_on"):
+        HeadConfig.__post_init__(self)  # slots make a new class, which a bare super() does not find
+        for name in ("question_tokens", "overlap", "longest", "evaluate_on"):
             if (value := getattr(self, name)) < 1:
                 raise ValueError(f"{name} ({value}) must be at least 1")
         if self.max_tokens < 2 * self.question_tokens:
@@ -52,8 +47,6 @@ class ReaderConfig:
                 f"max_tokens ({self.max_tokens}) must be at least twice question_tokens "
                 f"({self.question_tokens}), so that half of a row is passage"
             )
-        if not 0 < self.held_out < 1:
-            raise ValueError(f"held_out ({self.held_out}) must lie between 0 and 1")
         if self.empty < 0:
             raise ValueError(f"empty ({self.empty}) must be at least 0")
 
@@ -77,13 +70,7 @@ def train_reader(
             "give at least 1 question and 2 passages"
         )
     loaded = headed.opened(base)
-    framing = Framing(
-        loaded.tokenizer,
-        prefix=loaded.embedding.query_prefix,
-        max_tokens=min(config.max_tokens, loaded.model.config.max_tokens),
-        question_tokens=config.question_tokens,
-        overlap=config.overlap,
-    )
+    framing = _framing(loaded, config)
     adapter = None if config.full else config.lora
     head = TokenHead(loaded.model.config.d_model, 2)
     model = headed.begin(loaded, head, adapter, runtime.seeded(config.training.seed))
@@ -104,6 +91,19 @@ def train_reader(
 
 
 _FRAMING = ("prefix", "max_tokens", "question_tokens", "overlap")
+
+
+def _framing(loaded: EncoderCheckpoint, config: ReaderConfig) -> Framing:
+    try:
+        return Framing(
+            loaded.tokenizer,
+            prefix=loaded.embedding.query_prefix,
+            max_tokens=min(config.max_tokens, loaded.model.config.max_tokens),
+            question_tokens=config.question_tokens,
+            overlap=config.overlap,
+        )
+    except ValueError as error:  # the model has fewer places than the config allows
+        raise TrainingError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,7 @@ class _Task:
         n = min(len(passages) - 1, max(1, round(config.held_out * len(passages))))
         held = {passages[i] for i in order[:n].tolist()}
         self.held = [each for each in questions if each.passage in held][: config.evaluate_on]
+        self.several = len(passages) - n > 1  # passages to learn from
         self.answered: list[_Item] = []
         self.empty: dict[int, list[_Item]] = {}  # of each question that is learned from
         for i, each in enumerate(questions):
@@ -155,16 +156,19 @@ class _Task:
 
     def epoch(self, rng: torch.Generator) -> Sequence[list[_Item]]:
         wanted = round(self.config.empty * len(self.answered))
-        items = [*self.answered, *(self._nothing(rng) for _ in range(wanted))]
+        drawn = (self._nothing(rng) for _ in range(wanted))
+        items = [*self.answered, *(item for item in drawn if item is not None)]
         lengths = [item.window.last - item.window.first for item in items]
         return [[items[i] for i in batch] for batch in shuffled(lengths, self.config.batch, rng)]
 
-    def _nothing(self, rng: torch.Generator) -> _Item:
+    def _nothing(self, rng: torch.Generator) -> _Item | None:
         """A window without the answer: of the question's own passage, else of another one's."""
         asked = list(self.empty)
         i = asked[_drawn(len(asked), rng)]
         if self.empty[i]:
             return self.empty[i][_drawn(len(self.empty[i]), rng)]
+        if not self.several:
+            return None
         passage = self.questions[i].passage
         while passage == self.questions[i].passage:
             passage = self.questions[asked[_drawn(len(asked), rng)]].passage

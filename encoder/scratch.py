@@ -4,11 +4,14 @@ Beside the finished checkpoint OUTPUT stands OUTPUT.training, with what each sta
 was ended goes on from there; a stage that is done is not done again.
 """
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
+
+from filelock import FileLock, Timeout
 
 from encoder import checkpoint, contrast, pair_files, pairs, pretrain, run_record
 from encoder.checkpoint import EncoderCheckpoint
@@ -82,7 +85,8 @@ class _Making:
 
     def finish(self) -> Finished:
         if not self.fellows.told(self.output.exists()):
-            self._write(self._trained(), self.output)
+            with self._alone():
+                self._write(self._trained(), self.output)
         loaded = self._loaded(self.output)
         parameters = sum(p.numel() for p in loaded.model.parameters())
         stages = {name: Trained(**told) for name, told in self.record["stages"].items()}
@@ -96,9 +100,27 @@ class _Making:
         stages = [name for name in ("pretrain", "contrast") if settings[name] is not None]
         if self.output.exists() and not record["stages"].keys() >= set(stages):
             raise TrainingError(f"{self.output} exists and is kept: give another folder")
-        if not run_record.begun(self.work):  # nothing has learned its ids yet
-            (self.work / TOKENIZER).unlink(missing_ok=True)
         return record if known else run_record.take_up(self.work, settings)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep a second run away from the same files, for as long as this one takes."""
+        if not self.fellows.first:
+            yield
+            return
+        lock = FileLock(self.work / "run.lock", timeout=0)
+        try:
+            held = lock.acquire()
+        except Timeout as error:
+            raise TrainingError(
+                f"{self.work} is being worked on by another process: wait for its end, or give "
+                "another folder"
+            ) from error
+        except OSError as error:
+            raise unwritable(self.work, error) from error
+        with held:
+            _clear(self.work)
+            yield
 
     def _trained(self) -> EncoderCheckpoint:
         documents = read_documents([self._path(file) for file in self.config.data.texts])
@@ -165,7 +187,8 @@ class _Making:
 
     def _tokenizer(self, texts: Sequence[str]) -> Tokenizer:
         file, wanted = self.work / TOKENIZER, self.config.tokenizer
-        if self.fellows.first and not file.exists():
+        # Until something has learned its ids, the settings of the vocabulary may still change.
+        if self.fellows.first and not (file.exists() and run_record.begun(self.work)):
             try:
                 made = train_tokenizer(
                     texts, kind=wanted.kind, size=wanted.size, lowercase=wanted.lowercase
@@ -228,6 +251,15 @@ def _require_spoken(tokenizer: Tokenizer, some: Sequence[Pair]) -> None:
         require_coverage(tokenizer, [f"{each.query}\n{each.positive}" for each in some])
     except TrainingError as error:
         raise TrainingError(f"data.pairs: {error}, or add text of it to data.texts") from error
+
+
+def _clear(work: Path) -> None:
+    """Remove what a killed run had half written."""
+    for left in list(work.rglob(".*.tmp")):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            left.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The config file of an encoder that is made from nothing."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,8 +42,10 @@ class StartConfig:
     embedding_deviation: float = DEVIATION  # of the words' vectors; all other matrices have that
 
     def __post_init__(self) -> None:
-        if self.embedding_deviation <= 0:
-            raise ValueError(f"embedding_deviation ({self.embedding_deviation}) must be over 0")
+        if not 0 < self.embedding_deviation < math.inf:
+            raise ValueError(
+                f"embedding_deviation ({self.embedding_deviation}) must be a number over 0"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,11 @@ def read(file: Path, overrides: Sequence[str] = ()) -> ScratchConfig:
         ConfigError: it cannot be read, or a setting is unknown, missing or wrong.
     """
     table = configuring.read(file, overrides)
-    shape, size = table.get("encoder"), table.get("tokenizer", {}).get("size")
+    shape, vocabulary = table.get("encoder"), table.get("tokenizer")
     if isinstance(shape, dict):
         if "vocab_size" in shape:
             raise ConfigError("encoder.vocab_size is tokenizer.size: leave it out")
+        size = vocabulary.get("size") if isinstance(vocabulary, dict) else None
         table["encoder"] = {"vocab_size": max(1, size) if isinstance(size, int) else 1, **shape}
     config: ScratchConfig = configuring.build(ScratchConfig, table, "")
     return config

@@ -1,7 +1,7 @@
 """Named stretches of texts by tags of tokens, learned from examples (Devlin et al. 2018, §5.3)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -9,40 +9,26 @@ import torch
 from encoder import headed
 from encoder.checkpoint import EncoderCheckpoint
 from encoder.entities import Entity, Tagged, entities_of, entity_scores, tags_of
+from encoder.examples import unseen
+from encoder.head_config import HeadConfig
 from encoder.headed import Headed, Restored
 from encoder.heads import IGNORED, TokenHead, tag_loss
 from encoder.rows import by_length, shuffled
 from transformer import runtime
 from transformer.errors import CheckpointError, TrainingError
-from transformer.lora import LoraConfig
 from transformer.tokenizer import Tokenizer
-from transformer.training import Pass, TrainingConfig, Watch, train
+from transformer.training import Pass, Watch, train
 
 KIND = "tagger"
 
 
-def _training() -> TrainingConfig:
-    return TrainingConfig(minutes=10, learning_rate=5e-4, evaluate_every=100, patience=5)
-
-
 @dataclass(frozen=True, slots=True)
-class TaggerConfig:
+class TaggerConfig(HeadConfig):
     """What is learned, and how texts are read."""
 
     max_tokens: int = 128  # of a row; a longer text is read in several, and nothing is cut
     batch: int = 32  # rows
     held_out: float = 0.1  # share of the texts that metrics are taken on
-    full: bool = False  # every weight learns, and a whole model is saved; else an adapter
-    lora: LoraConfig = field(default_factory=LoraConfig)  # of the adapter
-    training: TrainingConfig = field(default_factory=_training)
-
-    def __post_init__(self) -> None:
-        if self.max_tokens < 8:
-            raise ValueError(f"max_tokens ({self.max_tokens}) must be at least 8")
-        if self.batch < 1:
-            raise ValueError(f"batch ({self.batch}) must be at least 1")
-        if not 0 < self.held_out < 1:
-            raise ValueError(f"held_out ({self.held_out}) must lie between 0 and 1")
 
 
 class Tagger:
@@ -178,11 +164,11 @@ class _Task:
         ]
         rng = runtime.seeded(config.training.seed)
         order = torch.randperm(len(examples), generator=rng).tolist()
-        self.held = sorted(
-            order[: min(len(order) - 1, max(1, round(config.held_out * len(order))))]
-        )
+        n = min(len(order) - 1, max(1, round(config.held_out * len(order))))
+        kept = set(order[n:])
+        self.held = sorted(unseen(texts, order[n:], order[:n]))
         rows, held = _rows(tokenizer, texts, max_tokens), set(self.held)
-        self.rows = [row for row in rows if row.text not in held]
+        self.rows = [row for row in rows if row.text in kept]
         self.held_rows = [row for row in rows if row.text in held]
 
     def epoch(self, rng: torch.Generator) -> Sequence[list[int]]:

@@ -63,6 +63,15 @@ class Framing:
     question_tokens: int  # of a question at most: a longer one loses its end
     overlap: int  # tokens that neighbouring stretches share
 
+    def __post_init__(self) -> None:
+        before, behind = self.tokenizer.around
+        marks = len(before) + len(self.tokenizer.between) + len(behind)
+        if self.max_tokens - self.question_tokens - marks < 1:
+            raise ValueError(
+                f"a question of {self.question_tokens} tokens and {marks} marks leave no room for "
+                f"a passage in a row of {self.max_tokens}: lower question_tokens"
+            )
+
     def head(self, question: Sequence[int]) -> list[int]:
         """All that stands before the passage."""
         before, _ = self.tokenizer.around

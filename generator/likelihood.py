@@ -44,11 +44,12 @@ def likelihoods(
         writer: its model is asked
         question: any text but blank
         passages: texts; special tokens in them are plain
-        passage_tokens: a longer passage is cut to so many
+        passage_tokens: a longer passage is cut to so many, or to what the model has room for
+            beside the longest question
 
     Raises:
         ValueError: a blank question, or passage_tokens below 1.
-        LengthError: the model has no room for a passage and the question.
+        LengthError: the model has no room for a question and a piece of a passage.
         ModelError: the model's numbers are broken.
     """
     pairs = [(0, i) for i in range(len(passages))]
@@ -73,8 +74,8 @@ def pair_likelihoods(
         raise ValueError(f"passage_tokens ({passage_tokens}) must be at least 1")
     if not pairs:
         return np.empty(0, np.float32)
-    rows = _rows(writer.tokenizer, questions, passages, pairs, passage_tokens)
-    _check(writer.model, rows)
+    limit = writer.model.config.max_tokens
+    rows = _rows(writer.tokenizer, questions, passages, pairs, passage_tokens, limit)
     vectors, targets, owners = [], [], []
     for batch in _batches(rows):
         x, asked = _hidden(writer.model, batch), _asked(batch)
@@ -116,17 +117,19 @@ def _rows(
     passages: Sequence[str],
     pairs: Sequence[tuple[int, int]],
     passage_tokens: int,
+    limit: int,
 ) -> list[_Row]:
     """Each passage with its questions, in more than one row where they are many."""
     start = tokenizer.encode_for_model([""])[0][:1]  # the token that some models begin a text with
     between = tokenizer.encode(_BETWEEN)
     encoded = {i: _question(tokenizer, questions[i]) for i in {question for question, _ in pairs}}
+    room = _room(len(start) + len(between) + max(map(len, encoded.values())), limit)
     rows: list[_Row] = []
     latest: dict[int, _Row] = {}
     for place, (question, passage) in enumerate(pairs):
         ids, row = encoded[question], latest.get(passage)
         if row is None or len(row) + len(ids) > _ROW:
-            cut = tokenizer.encode(passages[passage])[:passage_tokens]
+            cut = tokenizer.encode(passages[passage])[: min(passage_tokens, room)]
             row = latest[passage] = _Row([*start, *cut, *between])
             rows.append(row)
         row.questions.append(ids)
@@ -140,15 +143,16 @@ def _question(tokenizer: Tokenizer, text: str) -> list[int]:
     return tokenizer.encode(f" {text.strip()}")[:QUESTION_TOKENS]
 
 
-def _check(model: Generator, rows: Sequence[_Row]) -> None:
-    longest = max(len(row.passage) + max(map(len, row.questions)) for row in rows)
-    if longest > (limit := model.config.max_tokens):
+def _room(taken: int, limit: int) -> int:
+    """Tokens of a passage that fit beside what else stands in a row."""
+    if taken >= limit:
         raise LengthError(
-            f"a passage and a question take {longest} tokens, over the generator's limit of "
-            f"{limit}; cut passages to fewer tokens",
-            tokens=longest,
+            f"a question takes {taken} tokens, the generator's limit is {limit} and a passage has "
+            "to stand before it: ask in fewer words, or use another generator",
+            tokens=taken,
             limit=limit,
         )
+    return limit - taken
 
 
 def _batches(rows: Sequence[_Row]) -> Iterator[list[_Row]]:

@@ -6,12 +6,13 @@ One that was made on another model than the collection has now is of no use, and
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, literal, select, update
+from sqlalchemy import Connection, delete, insert, literal, select, update
 
 from index.errors import AdapterMismatch, UnknownAdapter
 from index.records import StoredAdapter, StoredCollection
 from index.schema import AdapterRow, AnyRow, CollectionRow
 
+_KEPT = 10  # adapters of a collection, of a few hundred kilobytes to a few megabytes each
 _NONE = literal(b"")
 _listed = (
     AdapterRow.id,
@@ -24,9 +25,26 @@ _listed = (
 
 
 def add(connection: Connection, collection: StoredCollection, values: dict[str, Any]) -> int:
+    """Keeps one, and lets go of the oldest that are too many and not in use; its id."""
     made_at = datetime.now(UTC).isoformat(timespec="seconds")
     row = {"made_at": made_at, **values, "collection_id": collection.id}
-    return connection.execute(insert(AdapterRow).values(row).returning(AdapterRow.id)).scalar_one()
+    made = insert(AdapterRow).values(row).returning(AdapterRow.id)
+    key: int = connection.execute(made).scalar_one()
+    mine = select(AdapterRow.id).where(AdapterRow.collection_id == collection.id)
+    last = connection.scalars(mine.order_by(AdapterRow.id.desc()).limit(_KEPT)).all()
+    former = delete(AdapterRow).where(
+        AdapterRow.collection_id == collection.id,
+        AdapterRow.id < last[-1],
+        AdapterRow.id != (collection.adapter_id or key),
+    )
+    connection.execute(former)
+    return key
+
+
+def forget_reports(connection: Connection, collection: StoredCollection) -> None:
+    """Empties what is told of how they were made: it quotes questions."""
+    mine = update(AdapterRow).where(AdapterRow.collection_id == collection.id)
+    connection.execute(mine.values(report={}))
 
 
 def stored(connection: Connection, collection: StoredCollection) -> tuple[StoredAdapter, ...]:

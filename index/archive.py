@@ -57,7 +57,7 @@ def export(
         collections: Their names; all where it is None.
         files: What else is to come along, from `<home>/uploads`.
         history: The questions that were asked come along too, with what was thought of the
-            passages: they are private.
+            passages, and the adapter's report, which quotes some: they are private.
 
     Raises:
         UnknownCollection: One of the names is none.
@@ -146,13 +146,18 @@ def _write_collection(
         chunks=chunks,
         vectors=vectors,
         rerank_weight=collection.rerank_weight,
-        adapter=_write_adapter(archive, connection, number, collection),
+        adapter=_write_adapter(archive, connection, number, collection, history=history),
         questions=asked,
     )
 
 
 def _write_adapter(
-    archive: ZipFile, connection: Connection, number: int, collection: StoredCollection
+    archive: ZipFile,
+    connection: Connection,
+    number: int,
+    collection: StoredCollection,
+    *,
+    history: bool,
 ) -> ArchivedAdapter | None:
     """Only the one in use: those before it served to go back, here."""
     adapter = adapters.active(connection, collection)
@@ -160,7 +165,7 @@ def _write_adapter(
         return None
     with _created(archive, member(number, ADAPTER), ZIP_STORED) as out:
         out.write(adapter.data)
-    return ArchivedAdapter.of(adapter)
+    return ArchivedAdapter.of(adapter, history=history)
 
 
 def _created(archive: ZipFile, name: str, compression: int = ZIP_DEFLATED) -> IO[bytes]:

@@ -1,5 +1,6 @@
 """JSON from anywhere, a member at a time: what is not as it should be is raised as BadArchive."""
 
+import math
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -47,7 +48,7 @@ class Fields:
         value = self.raw(key)
         if value is None:
             return None
-        self._check_strings(key, value)
+        self._check_nested(key, value)
         return self._typed(key, value, dict)
 
     def list(self, key: str) -> list[Any]:
@@ -74,13 +75,15 @@ class Fields:
             raise self._bad(key, text, "text that a database can hold")
         return text
 
-    def _check_strings(self, key: str, value: object) -> None:
-        """Those of a nested value, whatever its shape."""
+    def _check_nested(self, key: str, value: object) -> None:
+        """The texts and numbers of a value, whatever its shape."""
         stack = [value]
         while stack:
             match stack.pop():
                 case str(text):
                     self._text(key, text, None)
+                case float(number) if not math.isfinite(number):  # which Python reads and writes
+                    raise self._bad(key, number, "a number that JSON has")
                 case dict(members):
                     stack += [*members.keys(), *members.values()]
                 case list(members):

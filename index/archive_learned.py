@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 from sqlalchemy import Connection, insert, select
 
+from index import history
 from index.archive_fields import SHORT, Fields, brief
 from index.errors import BadArchive
 from index.records import Judgement, StoredAdapter, StoredCollection
@@ -14,7 +15,7 @@ from index.schema import JudgementRow, QuestionRow
 _LARGEST = 1 << 27  # bytes of an adapter: those that are made have a few megabytes
 _LONGEST = 1 << 20  # characters of a question
 _HASH = 64
-_QUESTION = ("text", "sha256", "language", "asked_at", "times")
+_QUESTION = ("text", "asked_at", "times")
 _JUDGEMENT = ("kind", "document_sha256", "start", "end", "text_sha256", "at")
 
 
@@ -28,13 +29,14 @@ class ArchivedAdapter:
     size: int  # bytes of its data
 
     @classmethod
-    def of(cls, stored: StoredAdapter) -> "ArchivedAdapter":
+    def of(cls, stored: StoredAdapter, *, history: bool) -> "ArchivedAdapter":
+        """Its report quotes questions: without the history it stays behind."""
         return cls(
             fingerprint=stored.fingerprint,
             base=stored.base,
             kind=stored.kind,
             made_at=stored.made_at,
-            report=stored.report,
+            report=stored.report if history else {},
             size=len(stored.data),
         )
 
@@ -76,29 +78,30 @@ def questions(connection: Connection, collection: StoredCollection) -> Iterator[
         }
 
 
-def insert_question(connection: Connection, collection_id: int, question: dict[str, Any]) -> None:
+def insert_question(connection: Connection, question: dict[str, Any]) -> None:
     judgements = question.pop("judgements")
-    values = question | {"collection_id": collection_id}
-    made = insert(QuestionRow).values(values).returning(QuestionRow.id)
+    made = insert(QuestionRow).values(question).returning(QuestionRow.id)
     key = connection.execute(made).scalar_one()
     if judgements:
         rows = [judgement | {"question_id": key} for judgement in judgements]
         connection.execute(insert(JudgementRow), rows)
 
 
-def read_question(where: str, value: object, known: Container[str]) -> dict[str, Any]:
+def read_question(
+    where: str, value: object, collection_id: int, known: Container[str]
+) -> dict[str, Any]:
     """A question that is none of those whose hashes are known."""
     fields = Fields(where, value)
-    sha256 = fields.name("sha256", longest=_HASH)
-    if sha256 in known:
+    question = history.values_of(
+        collection_id,
+        fields.name("text", longest=_LONGEST),
+        fields.moment("asked_at"),
+        fields.integer("times", least=1),
+    )
+    if question["sha256"] in known:
         raise BadArchive(f"{where} is a question that was there before")
-    return {
-        "text": fields.name("text", longest=_LONGEST),
-        "sha256": sha256,
-        "language": fields.name("language", longest=8),
-        "asked_at": fields.moment("asked_at"),
-        "times": fields.integer("times", least=1),
-        "judgements": [_judgement(where, each) for each in fields.list("judgements")],
+    return question | {
+        "judgements": [_judgement(where, each) for each in fields.list("judgements")]
     }
 
 

@@ -128,6 +128,7 @@ def _prepare(connection: DBAPIConnection, _: ConnectionPoolEntry, *, foreign_key
     connection.execute(f"PRAGMA busy_timeout = {_WAIT_S * 1000:.0f}")
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill of the process
+    connection.execute("PRAGMA secure_delete = ON")  # whatever the build: what is gone is zeroed
     connection.execute(f"PRAGMA foreign_keys = {'ON' if foreign_keys else 'OFF'}")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, get_args
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -23,17 +23,24 @@ from index.records import AskedQuestion, Judgement, StoredCollection
 from index.schema import AnyRow, AnySelect, ChunkRow, DocumentRow, JudgementRow, QuestionRow
 
 _Insert = sqlite.Insert | postgresql.Insert
+_UNIQUE = ("collection_id", "sha256")
 _THUMBS = ("up", "down")
 _BOUND = 500  # hashes in one query
+_MOST = 20_000  # questions of a collection: some megabytes, and far more than it learns from
+_AT_ONCE = 1_000  # that go where there are more, so that not each one more has to look for another
 
 
 def remember(connection: Connection, collection: StoredCollection, question: str) -> None:
-    """Counts a question; the same one in other capitals or with other blanks is the same."""
-    put = _insert(connection).values(_values(collection, question))
+    """Counts a question; the same one in other capitals or with other blanks is the same.
+
+    Where a collection has too many, those that nobody has asked for longest are forgotten.
+    """
+    put = _insert(connection).values(values_of(collection.id, question, _now()))
     again = {"times": QuestionRow.times + 1, "asked_at": put.excluded.asked_at}
-    connection.execute(
-        put.on_conflict_do_update(index_elements=["collection_id", "sha256"], set_=again)
-    )
+    counted = put.on_conflict_do_update(index_elements=_UNIQUE, set_=again)
+    times = connection.execute(counted.returning(QuestionRow.times)).scalar_one()
+    if times == 1:
+        _make_room(connection, collection)
 
 
 def judge(
@@ -52,13 +59,7 @@ def judge(
         UnknownChunk: The collection has none of this id any more.
     """
     chunk = _chunk(connection, collection, chunk_id)
-    put = _insert(connection).values(_values(collection, question))
-    connection.execute(put.on_conflict_do_nothing(index_elements=["collection_id", "sha256"]))
-    key = connection.execute(
-        select(QuestionRow.id).where(
-            QuestionRow.collection_id == collection.id, QuestionRow.sha256 == _key(question)
-        )
-    ).scalar_one()
+    key = _id_of(connection, collection, question)
     replaced = ("opened",) if kind == "opened" else _THUMBS
     same = (
         JudgementRow.question_id == key,
@@ -69,9 +70,9 @@ def judge(
     )
     connection.execute(delete(JudgementRow).where(*same))
     if kind is not None:
-        row = {"document_sha256": chunk.sha256, "start": chunk.start, "end": chunk.end}
-        row |= {"text_sha256": chunk.text_sha256, "question_id": key, "kind": kind, "at": _now()}
-        connection.execute(JudgementRow.__table__.insert(), row)  # type: ignore[attr-defined]
+        place = {"document_sha256": chunk.sha256, "start": chunk.start, "end": chunk.end}
+        place |= {"text_sha256": chunk.text_sha256, "question_id": key, "kind": kind, "at": _now()}
+        connection.execute(insert(JudgementRow).values(place))
 
 
 def asked(connection: Connection, collection: StoredCollection) -> tuple[AskedQuestion, ...]:
@@ -195,15 +196,39 @@ def _chunk(connection: Connection, collection: StoredCollection, chunk_id: int) 
     return found
 
 
-def _values(collection: StoredCollection, question: str) -> dict[str, Any]:
+def values_of(collection_id: int, question: str, asked_at: str, times: int = 1) -> dict[str, Any]:
+    """A row of the table of questions, with what follows from the text."""
     return {
-        "collection_id": collection.id,
+        "collection_id": collection_id,
         "text": question.strip(),
         "sha256": _key(question),
         "language": "ko" if is_korean(question) else "en",
-        "asked_at": _now(),
-        "times": 1,
+        "asked_at": asked_at,
+        "times": times,
     }
+
+
+def _id_of(connection: Connection, collection: StoredCollection, question: str) -> int:
+    """Of a question that was asked, or is stored as asked now."""
+    put = _insert(connection).values(values_of(collection.id, question, _now()))
+    new = put.on_conflict_do_nothing(index_elements=_UNIQUE).returning(QuestionRow.id)
+    made: int | None = connection.execute(new).scalar()
+    if made is not None:
+        _make_room(connection, collection)
+        return made
+    there = select(QuestionRow.id).where(
+        QuestionRow.collection_id == collection.id, QuestionRow.sha256 == _key(question)
+    )
+    return connection.execute(there).scalar_one()
+
+
+def _make_room(connection: Connection, collection: StoredCollection) -> None:
+    excess = count(connection, collection) - _MOST
+    if excess <= 0:
+        return
+    mine = select(QuestionRow.id).where(QuestionRow.collection_id == collection.id)
+    oldest = mine.order_by(QuestionRow.asked_at, QuestionRow.id).limit(excess + _AT_ONCE)
+    connection.execute(delete(QuestionRow).where(QuestionRow.id.in_(oldest)))
 
 
 def _insert(connection: Connection) -> _Insert:

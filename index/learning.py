@@ -50,9 +50,15 @@ class Learning:
             return history.count(connection, reads.collection(connection, collection))
 
     def forget(self, collection: str) -> int:
-        """Deletes all questions and judgements; how many questions it were."""
+        """Deletes all questions and judgements, and the adapters' reports, which quote some.
+
+        Returns:
+            How many questions it were.
+        """
         with self.database.writing() as connection:
-            return history.forget(connection, reads.collection(connection, collection))
+            found = reads.collection(connection, collection)
+            adapters.forget_reports(connection, found)
+            return history.forget(connection, found)
 
     def add_adapter(
         self,
@@ -68,18 +74,18 @@ class Learning:
 
         Args:
             base: Fingerprint of the model that it belongs on.
-            report: Whatever JSON can hold.
+            report: Whatever JSON can hold. It is forgotten with the questions.
 
         Returns:
             Its id.
         """
         values = {"fingerprint": fingerprint, "base": base, "kind": kind, "data": data}
         with self.database.writing() as connection:
-            found = reads.collection(connection, collection)
+            found = in_turn(connection, collection)
             return adapters.add(connection, found, {**values, "report": dict(report)})
 
     def adapters(self, collection: str) -> tuple[StoredAdapter, ...]:
-        """All that were kept, without their data, the last made first."""
+        """The last that were made, the newest first, without their data; and the one in use."""
         with self.database.reading() as connection:
             return adapters.stored(connection, reads.collection(connection, collection))
 

@@ -110,9 +110,9 @@ class _Import:
         with archive.reading(member(number, QUESTIONS)) as reader:
             for _ in range(self.collection.questions):
                 value = reader.take_json()
-                question = read_question(reader.where, value, known)
+                question = read_question(reader.where, value, self._collection_id, known)
                 known.add(question["sha256"])
-                insert_question(self.connection, self._collection_id, question)
+                insert_question(self.connection, question)
             reader.check_end()
 
     def _make_collection(self) -> int:

@@ -44,6 +44,7 @@ def record(made: Adaptation) -> Json:
         "rerank_weight": _knob(made.vote),
         "better": [asdict(each) for each in made.better],
         "worse": [asdict(each) for each in made.worse],
+        "notes": list(made.notes),
         "timings_s": dict(made.timings_s),
     }
 
@@ -60,6 +61,7 @@ def text(made: Adaptation) -> str:
             )
     for title, examples in (("better", made.better), ("worse", made.worse)):
         lines += [f"{title}: {_line(each)}" for each in examples]
+    lines += [f"note: {note}" for note in made.notes]
     lines.append(f"took {sum(made.timings_s.values()):.0f} s")
     return "\n".join(lines)
 

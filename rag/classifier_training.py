@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag.classifying import for_people, set_threads
+from rag.classifying import for_people
 from rag.errors import Unreadable, UsageError
 from rag.labelled import Rows, read_rows
 from rag.models import locate
@@ -68,18 +68,18 @@ def train(
     """
     from encoder import headed
     from encoder.classify import ClassifierConfig, train_classifier
-    from transformer import configuring
+    from transformer import configuring, runtime
 
     with for_people():
         tables = configuring.read(config, overrides)
         for name in tables:
             configuring.require_known(name, ("encoder", "data", "classifier"), "")
-        data = configuring.build(DataConfig, tables.get("data", {}), "data")
-        learning = configuring.build(ClassifierConfig, tables.get("classifier", {}), "classifier")
+        data = configuring.build(DataConfig, _table(tables, "data"), "data")
+        learning = configuring.build(ClassifierConfig, _table(tables, "classifier"), "classifier")
         headed.require_free(folder)
         name, base = _encoder(tables.get("encoder", settings.encoder), config, settings)
         examples = _examples(data, config.parent, numbers=learning.task == "regression")
-        set_threads(settings)
+        runtime.set_threads(settings.threads)
         classifier = train_classifier(base, examples, learning, folder, base_name=name, watch=watch)
     note = classifier.note
     return TrainedClassifier(
@@ -94,6 +94,13 @@ def train(
         size_bytes=headed.size(folder),
         metrics=classifier.metrics,
     )
+
+
+def _table(tables: Mapping[str, object], name: str) -> Mapping[str, object]:
+    table = tables.get(name, {})
+    if not isinstance(table, dict):
+        raise UsageError(f"{name} ({table!r}) must be a table: [{name}]")
+    return table
 
 
 def _encoder(given: object, config: Path, settings: Settings) -> tuple[str, Path]:
@@ -118,7 +125,13 @@ def _examples(data: DataConfig, beside: Path, *, numbers: bool) -> "list[Example
 
 
 def _names(rows: Rows, column: str) -> Sequence[str | float]:
-    return [f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in rows.column(column)]
+    return [_name(cell) for cell in rows.column(column)]
+
+
+def _name(cell: str | float) -> str:
+    """1 and 1.0 of JSON are one label; so is a text with white space around it and without."""
+    whole = isinstance(cell, float) and cell.is_integer()
+    return f"{cell:.0f}" if whole else str(cell).strip()
 
 
 def _numbers(rows: Rows, column: str) -> Sequence[str | float]:
@@ -126,7 +139,7 @@ def _numbers(rows: Rows, column: str) -> Sequence[str | float]:
     for cell, line in zip(rows.column(column), rows.places, strict=True):
         try:
             numbers.append(float(cell))
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise Unreadable(
                 f"{rows.file}, line {line}: {cell!r} in the column {column!r} is no number; mend "
                 'it, or set classifier.task = "classes"'

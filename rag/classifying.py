@@ -1,11 +1,13 @@
 """Asks a classifier of the user's own for texts, and for the documents of a library."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from index.errors import UnknownDocument
+from index.records import StoredDocument
 from rag.errors import AttestError, Unreadable, UsageError
 from rag.labelled import TABLES, read_rows
 from rag.library import Library, Stop, never, tag_name
@@ -13,7 +15,7 @@ from rag.models import locate
 from rag.settings import Settings
 
 if TYPE_CHECKING:
-    from encoder.classify import Classifier
+    from encoder.classify import Classifier, Labelled
 
 _AT_ONCE = 64  # documents of a library that are classified together
 
@@ -53,12 +55,15 @@ def open_classifier(path: Path, settings: Settings) -> "Classifier":
     """
     from encoder import headed
     from encoder.classify import Classifier
+    from transformer import runtime
 
     with for_people():
-        note = headed.note_of(path)
-        base = None if headed.is_whole(path) else locate(note["base_name"], settings.models_dir)
-        set_threads(settings)
-        return Classifier.load(path, base)
+        name = headed.note_of(path).get("base_name")
+        whole = headed.is_whole(path)
+        if not whole and not (isinstance(name, str) and name):
+            raise Unreadable(f"{path} does not name its encoder: no classifier that can be asked")
+        runtime.set_threads(settings.threads)
+        return Classifier.load(path, None if whole else locate(str(name), settings.models_dir))
 
 
 def classify(
@@ -114,7 +119,7 @@ def label_library(
         prefix: of the tags
         least: probability that a label needs to become a tag
         collection: None is the one of the settings
-        stop: asked between documents; what was tagged until then is kept
+        stop: asked now and then; what was tagged until then is kept
 
     Raises:
         UsageError: the classifier gives numbers or reads pairs, or the prefix is no tag.
@@ -126,20 +131,33 @@ def label_library(
     if not 0 <= least <= 1:
         raise UsageError(f"the least score ({least:g}) must lie between 0 and 1")
     tags = {label: tag_name(f"{prefix}/{label}") for label in classifier.labels}
+    mark = f"{tag_name(prefix)}/"
     rows = [row for row in library.documents(collection) if row.chunks]
     for start in range(0, len(rows), _AT_ONCE):
         if stop():
             return
-        some = rows[start : start + _AT_ONCE]
-        told = classifier.classify([library.catalog.text(row.id) for row in some])
-        for row, said in zip(some, told, strict=True):
+        for row, said in _said(classifier, library, rows[start : start + _AT_ONCE]):
             assert said.label is not None
             tag = tags[said.label] if said.score >= least else None
-            former = [each for each in row.tags if each.startswith(f"{tag_name(prefix)}/")]
-            library.catalog.tag(row.id, [tag] if tag else [], [t for t in former if t != tag])
-            yield ClassifiedDocument(
-                row.id, row.path, row.title, said.label, said.score, said.cut, tag
-            )
+            former = [each for each in row.tags if each.startswith(mark) and each != tag]
+            with suppress(UnknownDocument):
+                library.catalog.tag(row.id, [tag] if tag else [], former)
+                yield ClassifiedDocument(
+                    row.id, row.path, row.title, said.label, said.score, said.cut, tag
+                )
+
+
+def _said(
+    classifier: "Classifier", library: Library, rows: Sequence[StoredDocument]
+) -> "Iterator[tuple[StoredDocument, Labelled]]":
+    """What each document is; those that were removed meanwhile are passed over."""
+    there: list[StoredDocument] = []
+    texts: list[str] = []
+    for row in rows:
+        with suppress(UnknownDocument):
+            texts.append(library.catalog.text(row.id))
+            there.append(row)
+    yield from zip(there, classifier.classify(texts), strict=True)
 
 
 def _told(
@@ -188,9 +206,3 @@ def for_people() -> Iterator[None]:
         raise UsageError(str(error)) from error
     except errors.ModelError as error:
         raise AttestError(str(error)) from error
-
-
-def set_threads(settings: Settings) -> None:
-    from transformer import runtime
-
-    runtime.set_threads(settings.threads)

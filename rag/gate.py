@@ -52,7 +52,7 @@ class Evidence:
     @property
     def better(self) -> bool:
         """By meaning with confidence, and no worse beside the words."""
-        return self.dense.low > 0 and self.fused.mean >= -_HARM and self.fused.high >= 0
+        return self.dense.better and self.fused.mean >= -_HARM and self.fused.high >= 0
 
     @property
     def worse(self) -> bool:

@@ -53,7 +53,7 @@ def weight_knob(
     for half in (halves, ~halves):
         chosen[half] = values[_best(values[:, ~half])][half]
     change = paired(now, chosen, rng=rng)
-    after = WEIGHTS[_best(values)] if change.low > 0 else shelf.weight
+    after = WEIGHTS[_best(values)] if change.better else shelf.weight
     return Knob(shelf.weight, after, change, len(questions))
 
 
@@ -62,19 +62,31 @@ def vote_knob(
     questions: Sequence[Question],
     found: Sequence[Found],
     writer: "Writer",
+    *,
     now: float,
+    weight: float,
     rng: np.random.Generator,
 ) -> Knob | None:
-    """Whether the generator's vote is better with confidence; None as `weight_knob`."""
+    """Whether the generator's vote is better with confidence; None as `weight_knob`.
+
+    Args:
+        shelf: the passages
+        questions: in a language that the writer speaks
+        found: what they find
+        writer: has the vote
+        now: how much it counts today
+        weight: of the dense side in the fused list that is voted on
+        rng: of the bootstrap
+    """
     if len(questions) < LEAST:
         return None
     some, their = questions[:_VOTED], found[:_VOTED]
-    fused = [_hits(shelf, each) for each in their]
+    fused = [fused_hits(shelf, each, weight) for each in their]
     reranker = Reranker(writer)
     voted = [reranker(each.text, hits) for each, hits in zip(some, fused, strict=True)]
     before, after = (_values(shelf, some, hits) for hits in (fused, voted))
     change = paired(before, after, rng=rng)
-    taken = WEIGHT if change.low > 0 else 0.0
+    taken = WEIGHT if change.better else 0.0
     return Knob(now, taken, change, len(some))
 
 
@@ -85,10 +97,11 @@ def _best(values: NDArray[np.float64]) -> int:
     return min(range(len(WEIGHTS)), key=lambda row: (-means[row], abs(row - middle)))
 
 
-def _hits(shelf: Shelf, found: Found) -> tuple[Hit, ...]:
+def fused_hits(shelf: Shelf, found: Found, weight: float) -> tuple[Hit, ...]:
+    """The best of both sides at a weight, as a search would hand them to a vote."""
     from rag.retrieve import fuse
 
-    ids, scores = fuse(found.dense, found.lexical, shelf.weight)
+    ids, scores = fuse(found.dense, found.lexical, weight)
     fused = dict(zip(ids.tolist(), scores.tolist(), strict=True))
     chunks = shelf.collection.chunks(ids[: 10 * TOP].tolist())
     return tuple(

@@ -95,11 +95,16 @@ def _json_lines(file: Path) -> Rows:
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Unreadable(f"{file}, line {number}: not JSON ({error})") from error
         if not isinstance(row, dict):
             raise Unreadable(f"{file}, line {number}: must be an object, such as {_EXAMPLE}")
-        rows.append({str(name): _cell(value) for name, value in row.items()})
+        cells = {str(name): _cell(value) for name, value in row.items()}
+        try:
+            "".join([*cells, *map(str, cells.values())]).encode()
+        except UnicodeEncodeError as error:  # JSON can write what no text holds
+            raise Unreadable(f"{file}, line {number}: half of a character ({error})") from error
+        rows.append(cells)
         places.append(number)
     columns = tuple(dict.fromkeys(name for row in rows for name in row))
     return Rows(file, columns, tuple(rows), tuple(places))

@@ -1,9 +1,10 @@
 """The models of a running product: loaded when first needed, once, and shared by every request."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from encoder import Embedder
     from encoder.checkpoint import EncoderCheckpoint
     from generator import Writer
+
+ORIGIN = "origin.json"  # in the folder of an encoder that was adapted here
 
 
 class LoadedModels:
@@ -100,8 +103,18 @@ def _loading() -> Iterator[None]:
 
 def speaks(name: str, language: str) -> bool:
     """Whether a model is meant for a language; a model of the user's own is taken at their word."""
-    entry = manifest().get(name)
+    entry = manifest().get(taught_from(name) or name)
     return entry is None or language in entry.languages
+
+
+@lru_cache(maxsize=64)
+def taught_from(name: str) -> str | None:
+    """Of an encoder that was adapted here, the one that it was before; None for any other."""
+    try:
+        base = json.loads((Path(name) / ORIGIN).read_text(encoding="utf-8"))["base"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return base if isinstance(base, str) else None
 
 
 def describe(path: Path) -> tuple[str, int]:

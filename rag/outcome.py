@@ -38,3 +38,4 @@ class Adaptation:
     better: tuple[Example, ...]
     worse: tuple[Example, ...]
     timings_s: Mapping[str, float]
+    notes: tuple[str, ...] = ()  # what was asked for and could not be done

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index import Candidates, Collection
+from index.analysis import content_words
 from index.records import AskedQuestion, OwnedVectors, StoredChunk
 from index.titles import found_title
 from rag.chunking import encoded_text
@@ -62,11 +63,23 @@ class Shelf:
         self.document_of = dict(zip(keys, self.vectors.documents.tolist(), strict=True))
         self.row_of = {key: row for row, key in enumerate(keys)}
 
-    def find(self, texts: Sequence[str], embedder: "Embedder") -> list[Found]:
-        """What questions find when they are encoded by `embedder`."""
+    def find(
+        self,
+        texts: Sequence[str],
+        embedder: "Embedder",
+        rows: NDArray[np.float32] | None = None,
+    ) -> list[Found]:
+        """What questions find when they are encoded by `embedder`.
+
+        Args:
+            texts: of the questions
+            embedder: whose vectors compare with those of the passages
+            rows: of the passages, to look at every one; None asks the index
+        """
         vectors = embedder.embed_queries(list(texts))
+        near = self._near(vectors, rows)
         lexical = [self.collection.lexical(text, CANDIDATES) for text in texts]
-        return [Found(*each) for each in zip(vectors, self._near(vectors), lexical, strict=True)]
+        return [Found(*each) for each in zip(vectors, near, lexical, strict=True)]
 
     def again(
         self,
@@ -81,8 +94,7 @@ class Shelf:
             vectors: of the questions, (n, d)
             rows: of the passages, in the order of `vectors`, where they have others too
         """
-        near = self._near(vectors) if rows is None else self._nearest(vectors, rows)
-        triples = zip(vectors, near, before, strict=True)
+        triples = zip(vectors, self._near(vectors, rows), before, strict=True)
         return [Found(vector, dense, old.lexical) for vector, dense, old in triples]
 
     def ranked(self, found: Found, side: Side, weight: float | None = None) -> list[int]:
@@ -116,7 +128,11 @@ class Shelf:
         }
         return per_query(judged, documents)[METRICS[0]]
 
-    def _near(self, vectors: NDArray[np.float32]) -> list[Candidates]:
+    def _near(
+        self, vectors: NDArray[np.float32], rows: NDArray[np.float32] | None
+    ) -> list[Candidates]:
+        if rows is not None:
+            return self._nearest(vectors, rows)
         mark = self.embedder.fingerprint
         return [self.collection.dense(row, CANDIDATES, fingerprint=mark) for row in vectors]
 
@@ -193,17 +209,33 @@ def passage(chunk: StoredChunk) -> str:
     return encoded_text(title, chunk.heading, chunk.text)
 
 
-def judges(key: str | int) -> bool:
-    """Whether a question (by its text) or a document (by its hash) is kept for judging."""
-    return sha256(str(key).encode()).digest()[0] % _HELD_OUT == 0
+def judges(question: str) -> bool:
+    """Whether a question is kept for judging.
+
+    Its content words say so, in any order: had one of two wordings been learned from, the other
+    would be no question that nobody knows.
+    """
+    return _held_out(" ".join(sorted(set(content_words(question)))) or question)
+
+
+def document_judges(document: int) -> bool:
+    """Whether a document, by its id, is kept for judging."""
+    return _held_out(str(document))
+
+
+def _held_out(key: str) -> bool:
+    return sha256(key.encode()).digest()[0] % _HELD_OUT == 0
 
 
 def _judged(asked: AskedQuestion, shelf: Shelf) -> Question:
     bonus: dict[int, float] = {}
     for keys, more in ((asked.opened, _OPENED), (asked.up, _UP), (asked.down, _DOWN)):
         bonus |= dict.fromkeys(keys, more)
-    right = [key for key, more in bonus.items() if more > 0 and key in shelf.document_of]
-    grades = {shelf.document_of[key]: 2 if bonus[key] >= _UP else 1 for key in right}
+    grades: dict[int, int] = {}
+    for key, more in bonus.items():
+        if more > 0 and key in shelf.document_of:
+            document = shelf.document_of[key]
+            grades[document] = max(grades.get(document, 0), 2 if more >= _UP else 1)
     return Question(asked.text, "asked", grades, bonus)
 
 

@@ -46,6 +46,8 @@ def hold(
     now: "Embedder",
     again: Again,
     writer: "Writer | None",
+    *,
+    rows: NDArray[np.float32] | None = None,
 ) -> list[Sitting]:
     """Every kind of evidence that there is, in the order in which it counts.
 
@@ -55,9 +57,11 @@ def hold(
         now: what encodes questions today
         again: what questions find by what was learned
         writer: the judge of questions of which nobody knows what is right
+        rows: of the passages today, where `again` looks at every one of them: so does what it is
+            compared with, which an index of many passages would not
     """
     held: list[Sitting] = []
-    asked = gathered.open[: jury.MOST] if writer is not None else ()
+    asked = gathered.open if writer is not None else ()
     kinds: tuple[tuple[Kind, tuple[Question, ...]], ...] = (
         ("judged", gathered.judged),
         ("likelihood", asked if len(asked) >= LEAST else ()),
@@ -67,7 +71,7 @@ def hold(
         if not questions:
             continue
         texts = [each.text for each in questions]
-        before = shelf.find(texts, now)
+        before = shelf.find(texts, now, rows)
         after = again(before, texts)
         held.append(sitting(shelf, kind, questions, before, after, writer))
     return held

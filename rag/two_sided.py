@@ -1,28 +1,25 @@
 """The heavy way to adapt: passages learn as well, and the library moves to what they became."""
 
-import shutil
+import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rag import gate, sittings
-from rag.drift import drift
+from rag.adaptation_report import record
 from rag.errors import UsageError
 from rag.library import never
+from rag.loaded import ORIGIN, taught_from
 from rag.outcome import Adaptation
 from rag.practice import Found, Question, Shelf, passage
-from rag.questions import Gathered, counts
 from rag.reembed import reembed
-from rag.sittings import Sitting
 
 if TYPE_CHECKING:
     from encoder import Embedder
     from encoder.guided import Pairs
-    from rag.adapting import Practice
+    from rag.adapting_run import Practice
 
 MOST_PAIRS = 6000
 _NEGATIVES = slice(10, 30)  # ranks of the fused list that negatives are taken from
@@ -45,16 +42,33 @@ def adapt_both(practice: "Practice") -> Adaptation:
         practice.watch("encoding the passages", 0.5)
         rows = new.embed_documents(_texts(practice.shelf))
         practice.done("encode")
-        made = _judged(practice, gathered, new, rows)
+
+        def again(before: Sequence[Found], texts: Sequence[str]) -> list[Found]:
+            return practice.shelf.again(before, new.embed_queries(texts), rows)
+
+        practice.watch("judging", 0.7)
+        made, _ = practice.judge("both", new.fingerprint, gathered, new, again)
+        practice.done("judge")
         if made.accepted:
-            kept = homes / f"adapted-{new.fingerprint}"
-            if not kept.exists():
-                shutil.move(Path(scratch) / _FOLDER, kept)
+            practice.require_unchanged()
+            kept = _keep(Path(scratch) / _FOLDER, homes, made)
     if made.accepted:
         practice.watch("moving the library", 0.9)
         for _ in reembed(practice.library, str(kept), practice.name, stop=never):
             pass
+        practice.done("move")
     return made
+
+
+def _keep(folder: Path, homes: Path, made: Adaptation) -> Path:
+    """The new encoder at its place, with what it was and how it was judged."""
+    origin = {"base": taught_from(made.encoder) or made.encoder, "report": record(made)}
+    text = json.dumps(origin, ensure_ascii=False, indent=2)
+    (folder / ORIGIN).write_text(text + "\n", encoding="utf-8")
+    kept = homes / f"adapted-{made.adapter}"
+    if not kept.exists():
+        folder.rename(kept)
+    return kept
 
 
 def _trained(practice: "Practice", questions: Sequence[Question], scratch: Path) -> "Embedder":
@@ -83,43 +97,6 @@ def _trained(practice: "Practice", questions: Sequence[Question], scratch: Path)
         fingerprint=mark,
         dtype=runtime.fast_dtype(),
     )
-
-
-def _judged(
-    practice: "Practice", gathered: Gathered, new: "Embedder", rows: NDArray[np.float32]
-) -> Adaptation:
-    held = _sittings(practice, gathered, new, rows)
-    evidence, coherence = practice.evidence(held), practice.coherence()
-    moved = drift(practice.shelf.embedder, new)
-    verdict = gate.decide(evidence, moved, coherence)
-    practice.done("judge")
-    better, worse = sittings.examples(practice.shelf, held)
-    return Adaptation(
-        collection=practice.name,
-        encoder=practice.stored.model.name,
-        kind="both",
-        accepted=verdict.accepted,
-        reason=verdict.reason,
-        adapter=new.fingerprint,
-        learned=counts(gathered.learned),
-        evidence=evidence,
-        drift=moved,
-        coherence=coherence,
-        weight=None,  # it is tuned by a run of the questions alone, on the library as it is then
-        vote=None,
-        better=better,
-        worse=worse,
-        timings_s=practice.timings,
-    )
-
-
-def _sittings(
-    practice: "Practice", gathered: Gathered, new: "Embedder", rows: NDArray[np.float32]
-) -> list[Sitting]:
-    def again(before: Sequence[Found], texts: Sequence[str]) -> list[Found]:
-        return practice.shelf.again(before, new.embed_queries(texts), rows)
-
-    return sittings.hold(practice.shelf, gathered, practice.now, again, practice.writer())
 
 
 def _pairs(shelf: Shelf, questions: Sequence[Question]) -> "Pairs":

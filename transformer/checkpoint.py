@@ -174,6 +174,7 @@ def write(
     if folder.exists():
         raise CheckpointError(f"{folder} exists; give another folder or move it away")
     aside = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    shutil.rmtree(aside, ignore_errors=True)  # of a killed process that had the same number
     aside.mkdir(parents=True)
     try:
         text = json.dumps(
@@ -186,11 +187,9 @@ def write(
             _flush(file)
         aside.rename(folder)
     except SafetensorError as error:  # a full disk, as the library tells of it
-        shutil.rmtree(aside, ignore_errors=True)
         raise OSError(f"{folder} cannot be written: {error}") from error
-    except BaseException:
+    finally:
         shutil.rmtree(aside, ignore_errors=True)
-        raise
 
 
 def write_tensors(file: Path, tensors: Mapping[str, Tensor], *, note: Mapping[str, Any]) -> None:

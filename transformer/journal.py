@@ -1,13 +1,13 @@
 """What a run tells while it goes: metrics.jsonl, and TensorBoard where that is installed."""
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from transformer.checkpoint import write_whole
 from transformer.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -77,13 +77,10 @@ class Journal:
                 self._board.close()
 
     def _rewrite(self, kept: list[dict[str, Any]]) -> None:
-        aside = self._file.with_name(f".{LINES}.{os.getpid()}.tmp")
+        text = "".join(json.dumps(line) + "\n" for line in kept)
         try:
-            text = "".join(json.dumps(line) + "\n" for line in kept)
-            aside.write_text(text, encoding="utf-8")
-            aside.replace(self._file)
+            write_whole(self._file, text.encode())
         except OSError as error:
-            aside.unlink(missing_ok=True)
             raise unwritable(self._file, error) from error
 
 

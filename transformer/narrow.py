@@ -24,7 +24,7 @@ class Narrowed:
         self._model.to(torch.device("cpu"), torch.float32)
         for name, tensor in _tensors(self._model).items():
             if name in self._kept:
-                tensor.data = self._kept[name].to(torch.float32)
+                tensor.data = self._kept[name].to("cpu", torch.float32)
 
 
 def _tensors(model: nn.Module) -> dict[str, Tensor]:

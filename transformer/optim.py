@@ -159,7 +159,7 @@ class MasterAdamW:
     def prepare(self, steps: int) -> None:
         """Make room for the running means of a run that has taken so many steps."""
         for flat in self._flat if steps else ():
-            count = torch.tensor(float(steps))
+            count = torch.tensor(float(steps), device=flat.device)  # as the fused kernel wants it
             means = {key: torch.zeros_like(flat) for key in _KEYS}
             self._adam.state[flat] = {"step": count, **means}
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from transformer import checkpoint, plot, processes, runtime, work
-from transformer.errors import TrainingError
+from transformer.errors import CheckpointError, TrainingError
 from transformer.journal import Journal, Moment, unwritable
 from transformer.narrow import Narrowed
 from transformer.optim import MasterAdamW
@@ -76,6 +76,8 @@ class Run:
         file = self.folder / STATE
         resumes = self.fellows.first and file.is_file()
         tensors, place = checkpoint.read_tensors(file) if resumes else ({}, {})
+        if missing := resumes and {*_KEPT, "config"} - place.keys():
+            raise CheckpointError(f"{file} is no state of a run: it lacks {min(missing)}")
         if place := self.fellows.told(place):
             self._restore(tensors, place)
         dtype = torch.bfloat16 if self.precision == "bfloat16" else torch.float32
@@ -99,7 +101,10 @@ class Run:
         else:  # what it holds then is copied from the first one
             self.optimizer.prepare(place["step"])
         if place["best"]:
-            self.best_weights = {n: tensors.get(f"best/{n}", masters[n]).clone() for n in masters}
+            self.best_weights = {
+                name: tensors.get(f"best/{name}", master).to(master.device, copy=True)
+                for name, master in masters.items()
+            }
         for name in _KEPT:
             setattr(self, name, place[name])
 
@@ -123,9 +128,8 @@ class Run:
         norm = self.optimizer.step(learning_rate, clip=self.config.clip, share=share)
         self._require_numbers(loss, norm)
         self.step += 1
-        every = self.config.evaluate_every
-        metrics = self._evaluate() if every and self.step % every == 0 else {}
         self._clock()
+        metrics = self._evaluate() if self._due() else {}
         return Moment(
             step=self.step,
             loss=loss,
@@ -137,6 +141,10 @@ class Run:
             metrics=metrics,
             flops=self.flops * tokens,
         )
+
+    def _due(self) -> bool:
+        every = self.config.evaluate_every
+        return self.progress >= 1 or (every is not None and self.step % every == 0)
 
     def tell(self, moment: Moment, watch: Watch) -> None:
         """Note a step, and keep the run when that is due, or when the watcher ends it."""
@@ -211,6 +219,7 @@ class Run:
     def _evaluate(self) -> dict[str, float]:
         self.evaluated = self.step
         metrics: dict[str, float] = self.fellows.told(self._measured())
+        self._clock()
         if not metrics:
             return {}
         first = next(iter(metrics))
@@ -231,10 +240,10 @@ class Run:
 
     def finish(self) -> Trained:
         """Measure what was reached at last, keep it, and draw the curve."""
-        if self.evaluated != self.step:
+        late = self.evaluated != self.step  # a budget that was lowered behind the last step
+        if late:
             self._evaluate()
-            self._clock()
-        if self.step > self.resumed:
+        if late or self.step > self.resumed:
             self.save()
             if self.fellows.first:
                 _written(self.folder / plot.PAGE, lambda: plot.draw(self.folder))
@@ -256,6 +265,7 @@ class Run:
         """Give the model back: its best weights, in float32, ready to be used."""
         if self.journal is not None:
             self.journal.close()
+        self.model.to("cpu")
         if self.narrowed is not None:
             self.narrowed.give_back()
         self.optimizer.publish(self.best_weights or self.optimizer.masters)

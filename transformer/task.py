@@ -1,5 +1,6 @@
 """A stage of training as the loop sees it: what is learned, and for how long and how hard."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -8,6 +9,16 @@ import torch
 from torch import nn
 
 Precision = Literal["auto", "float32", "bfloat16"]
+
+_OVER_ZERO = (
+    "steps",
+    "minutes",
+    "learning_rate",
+    "clip",
+    "accumulate",
+    "evaluate_every",
+    "patience",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,27 +35,25 @@ class TrainingConfig:
     accumulate: int = 1  # batches a step, of each process
     precision: Precision = "auto"  # of the arithmetic; weights are kept in float32 throughout
     seed: int = 0
-    evaluate_every: int | None = None  # steps; None: at the end alone
+    evaluate_every: int | None = None  # steps; at the end in any case
     patience: int | None = None  # evaluations without a better one before the run ends early
     checkpoint_minutes: float = 5.0  # between checkpoints at least
 
     def __post_init__(self) -> None:
         if self.steps is None and self.minutes is None:
             raise ValueError("a run needs a budget: give steps, minutes or both")
-        for name in (
-            "steps",
-            "minutes",
-            "learning_rate",
-            "clip",
-            "accumulate",
-            "evaluate_every",
-            "patience",
-        ):
+        for name in _OVER_ZERO:
             value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise ValueError(f"{name} ({value}) must be over 0")
-        if not 0 <= self.warmup < 1:
-            raise ValueError(f"warmup ({self.warmup}) must be at least 0 and below 1")
+            if value is not None and not 0 < value < math.inf:
+                raise ValueError(f"{name} ({value}) must be a number over 0")
+        for name in ("weight_decay", "checkpoint_minutes"):
+            if not (value := getattr(self, name)) >= 0:
+                raise ValueError(f"{name} ({value}) must be at least 0")
+        for name, share in (("warmup", self.warmup), *(("betas", beta) for beta in self.betas)):
+            if not 0 <= share < 1:
+                raise ValueError(f"{name} ({share}) must be at least 0 and below 1")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed ({self.seed}) must be at least 0 and below 2**63")
 
 
 @dataclass(frozen=True, slots=True)

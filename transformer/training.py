@@ -44,6 +44,7 @@ def train(
     Raises:
         TrainingError: the loss or the gradient is no number (the last checkpoint stays), `folder`
             holds a run of another kind or model, or it cannot be written.
+        CheckpointError: the state in `folder` is damaged.
     """
     run = Run(task, config, folder)
     try:

@@ -1,5 +1,7 @@
 """What training costs in arithmetic, to be set against what the machine could do."""
 
+from collections.abc import Iterator
+
 from torch import nn
 
 
@@ -13,7 +15,7 @@ def matrix_flops(model: nn.Module) -> float:
     """
     trained_below = False
     total = 0
-    for module in model.modules():
+    for module in dict.fromkeys(_inside_first(model)):
         if not isinstance(module, nn.Linear):
             trained_below |= any(p.requires_grad for p in module.parameters(recurse=False))
             continue
@@ -21,3 +23,11 @@ def matrix_flops(model: nn.Module) -> float:
         total += (2 + 2 * trained_below + 2 * own) * module.weight.numel()
         trained_below |= any(p.requires_grad for p in module.parameters())
     return float(total)
+
+
+def _inside_first(module: nn.Module) -> Iterator[nn.Module]:
+    """What a module is made of before itself: an adapter goes back through the layers above it, and
+    not through the one that it is added to."""
+    for child in module.children():
+        yield from _inside_first(child)
+    yield module

@@ -1,6 +1,6 @@
 """The application: routes put together, and every error turned into one shape."""
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -25,7 +25,7 @@ def create_app(assistant: Assistant) -> FastAPI:
     app = FastAPI(title="Attest", docs_url=None, redoc_url=None)
     app.state.assistant = assistant
     for router in (documents.router, search.router, chat.router, history.router):
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(_of_this_site)])
     app.add_exception_handler(AttestError, _attest_error)
     app.add_exception_handler(StorageError, _storage_error)
     app.add_exception_handler(RequestValidationError, _invalid)
@@ -37,6 +37,14 @@ def create_app(assistant: Assistant) -> FastAPI:
         return {"status": "ok"}
 
     return app
+
+
+def _of_this_site(request: Request) -> None:
+    """Pages elsewhere may not add, judge or remove, as forms could: browsers say who sends."""
+    if request.method != "GET" and request.headers.get("sec-fetch-site") == "cross-site":
+        raise HTTPException(
+            403, "a page of another site sent this: use Attest's own page, or no browser"
+        )
 
 
 def error_response(status: int, message: str, kind: str) -> JSONResponse:

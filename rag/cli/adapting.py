@@ -9,7 +9,7 @@ from rag.cli.options import Collection, Home, Json, assistant, show
 from rag.errors import UsageError
 
 if TYPE_CHECKING:
-    from rag.adapting import Wish
+    from rag.adapting_run import Wish
 
 
 def adapt(
@@ -39,13 +39,17 @@ def adapt(
     as_json: Json = False,
 ) -> None:
     """Let the library learn from its questions, and keep what is better with confidence."""
-    from rag.adapting import Wish
+    from rag.adapting_run import Wish
 
     if rollback:
         _rollback(home, collection, as_json)
         return
     if queries is not None and not queries.is_dir():
         raise UsageError(f"{queries}: no such folder")
+    if output is not None:  # once the library has learned it is too late to say so
+        if output.is_dir():
+            raise UsageError(f"{output} is a folder: name a file for the report")
+        output.parent.mkdir(parents=True, exist_ok=True)
     _adapt(
         Wish(questions, queries, two_sided, rerank, minutes, seed),
         output,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from rag.cli import training
 from rag.cli.options import Collection, Home, Json, assistant, settings, show, stoppable, text_of
 from rag.errors import UsageError
 
@@ -22,14 +23,15 @@ def train_classifier(
 ) -> None:
     """Train a classifier on a table of texts and labels."""
     from rag import classified, classifier_training
-    from transformer import progress
+    from transformer import processes
 
     given = settings(home=home)
-    with progress.bar("training") as watch:
+    with stoppable() as stop, training.bars(stop)("training") as watch:
         made = classifier_training.train(
             config, output, given, overrides=overrides or (), watch=watch
         )
-    show(made, as_json, classified.trained, classified.trained_text)
+    if processes.joined().first:  # of those that torchrun started: it alone tells
+        show(made, as_json, classified.trained, classified.trained_text)
 
 
 def classify(

@@ -1,8 +1,12 @@
 """The ablation takes out what it says it does, and draws what it measured."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 import torch
 from torch.testing import assert_close
+from typer.testing import CliRunner
 
 from benchmarks import ablation, lengths
 from encoder import Encoder, EncoderConfig
@@ -75,6 +79,14 @@ def test_time_and_length_are_drawn() -> None:
     drawings = lengths.draw(table)
     assert drawings["time"].startswith("<svg")
     assert all(name in drawings["time"] for name in ("LSTM", "fused attention", "tokens"))
+    flat = replace(table, rows=tuple({**row, "MB": 0.0} for row in table.rows))
+    assert list(lengths.draw(flat)) == ["time"]
+
+
+def test_a_folder_without_the_text_is_named(tmp_path: Path) -> None:
+    told = CliRunner().invoke(ablation.app, ["--data", str(tmp_path)])
+    assert told.exit_code == 2
+    assert "--data" in told.output
 
 
 def test_the_weights_of_all_pairs_are_what_takes_memory() -> None:

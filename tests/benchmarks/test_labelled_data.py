@@ -21,7 +21,8 @@ def test_question_types_come_without_their_fine_label() -> None:
 @needs_data
 def test_reviews_are_parted_evenly_and_once() -> None:
     found = labelled_data.nsmc(DATA)
-    assert (len(found.train), len(found.test)) == (36_000, 4_000)
+    assert (len(found.train), len(found.test)) == (35_657, 4_000)
+    assert not {each.text for each in found.train} & {each.text for each in found.test}
     assert sum(each.label == "good" for each in found.test) == 2_000
 
 

@@ -85,6 +85,14 @@ def test_systems_stand_side_by_side_and_test_sentences_are_passed_over(
     assert similarity.measure(encoders=[], data=None).rows[0]["missing"]
 
 
+def test_static_vectors_do_not_read_what_judges_them(tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("w1 w2 w3 w4\nw1 w5 w6\n" * 9, encoding="utf-8")
+    assert {"w1", "w5"} <= similarity._static(texts, frozenset()).rows.keys()
+    kept = similarity._static(texts, frozenset(["w1 w5 w6"])).rows.keys()
+    assert {"w1", "w5"} & kept == {"w1"}
+
+
 @pytest.mark.skipif(not (PUBLIC / "stsb_en").is_dir(), reason="no public data beside the project")
 def test_character_n_grams_are_strong() -> None:
     found = {

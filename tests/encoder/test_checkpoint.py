@@ -258,6 +258,23 @@ def test_the_limit_is_the_least_that_is_written(
 
 
 @pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("sentence_bert_config.json", {"max_seq_length": "many"}),
+        ("sentence_bert_config.json", {"max_seq_length": -1}),
+        ("tokenizer_config.json", {"model_max_length": float("inf")}),
+        ("config_sentence_transformers.json", {"prompts": ["query: "]}),
+    ],
+)
+def test_limits_and_prefixes_that_are_none_are_refused(
+    bert_folder: Path, name: str, settings: dict[str, Any]
+) -> None:
+    _change(bert_folder, name, **settings)
+    with pytest.raises(CheckpointError, match="a limit or prefix cannot be read"):
+        checkpoint.load(bert_folder)
+
+
+@pytest.mark.parametrize(
     ("settings", "expected"),
     [
         ({"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, "cls"),

@@ -1,6 +1,7 @@
 """Classifiers learn, come back from disk as they were, and refuse what does not fit."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 
 import pytest
@@ -60,8 +61,11 @@ def test_it_comes_back_from_its_folder_or_its_file(trained: tuple[Path, Classifi
     texts = [each.text for each in _examples(30)]
     expected = [one.scores["tea"] for one in classifier.classify(texts)]
     for path in (folder, folder / ADAPTER):
-        again = Classifier.load(path, tiny_encoder()).classify(texts)
-        assert [one.scores["tea"] for one in again] == pytest.approx(expected, abs=1e-6)
+        loaded = Classifier.load(path, tiny_encoder())
+        assert [one.scores["tea"] for one in loaded.classify(texts)] == pytest.approx(
+            expected, abs=1e-6
+        )
+        assert not lora.state(loaded._model)  # folded in: it costs no time
 
 
 def test_a_text_alone_is_the_text_in_a_batch(trained: tuple[Path, Classifier]) -> None:
@@ -105,6 +109,14 @@ def test_everything_may_learn_and_is_saved_whole(tmp_path: Path) -> None:
     )
 
 
+def test_a_text_that_stands_twice_is_not_learned_from_and_judged_on(tmp_path: Path) -> None:
+    config = dataclasses.replace(CONFIG, training=short_run(1))
+    some_twice = [*_examples(40), *_examples(40)[:20]]
+    classifier = train_classifier(tiny_encoder(), some_twice, config, tmp_path)
+    assert classifier.note["learned_from"] == 48
+    assert 0 < classifier.note["held_out"] < 12
+
+
 def test_numbers_are_learned_on_their_own_scale(tmp_path: Path) -> None:
     config = dataclasses.replace(CONFIG, task="regression", training=short_run(80))
     classifier = train_classifier(tiny_encoder(), _numbers(), config, tmp_path)
@@ -113,6 +125,13 @@ def test_numbers_are_learned_on_their_own_scale(tmp_path: Path) -> None:
     assert low.label is None
     assert low.scores == {}
     assert low.score < 13 < 16 < high.score
+
+
+def test_an_error_is_told_in_the_unit_of_the_numbers(tmp_path: Path) -> None:
+    examples = [Example(f"w{i}", 1000.0 * (i % 10)) for i in range(40)]
+    config = dataclasses.replace(CONFIG, task="regression", training=short_run(1))
+    classifier = train_classifier(tiny_encoder(), examples, config, tmp_path)
+    assert 1000 < classifier.metrics["absolute_error"] < 5000  # as of who always says the mean
 
 
 def test_pairs_apart_are_compared(tmp_path: Path) -> None:
@@ -184,6 +203,17 @@ def test_nothing_is_overwritten(trained: tuple[Path, Classifier]) -> None:
     with pytest.raises(TrainingError, match=r"holds a finished model.*give another folder"):
         train_classifier(tiny_encoder(), _examples(), CONFIG, folder)
     assert (folder / ADAPTER).read_bytes() == before
+
+
+def test_a_kill_between_its_two_files_is_made_up_for(tmp_path: Path) -> None:
+    config = dataclasses.replace(CONFIG, full=True, training=short_run(3))
+    train_classifier(tiny_encoder(), _examples(), config, tmp_path)
+    whole = {file: file.read_bytes() for file in (tmp_path / ENCODER).iterdir()}
+    with pytest.raises(TrainingError, match=r"holds a finished model \(encoder\)"):
+        train_classifier(tiny_encoder(), _examples(), config, tmp_path)
+    shutil.rmtree(tmp_path / ENCODER)
+    train_classifier(tiny_encoder(), _examples(), config, tmp_path)
+    assert {file: file.read_bytes() for file in (tmp_path / ENCODER).iterdir()} == whole
 
 
 def test_another_base_is_refused(trained: tuple[Path, Classifier]) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from encoder.examples import Example, check, labels_of, split
+from encoder.examples import Example, check, labels_of, split, unseen
 from transformer.errors import TrainingError
 from transformer.runtime import seeded
 
@@ -53,6 +53,11 @@ def test_every_label_is_held_out_by_the_same_share_and_learned_from() -> None:
     assert sorted(examples[i].label for i in held) == ["a"] * 8 + ["b"] * 2 + ["c"]
     assert split(examples, 0.1, "classes", seeded(0)) == (kept, held)
     assert split(examples, 0.1, "classes", seeded(1)) != (kept, held)
+
+
+def test_a_text_that_is_learned_from_judges_nothing() -> None:
+    assert unseen("abcab", [0, 1], [2, 3, 4]) == [2]
+    assert unseen("abab", [0, 1], [2, 3]) == [2, 3]  # all there is
 
 
 def test_numbers_are_held_out_as_one_group() -> None:

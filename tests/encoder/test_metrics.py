@@ -26,14 +26,6 @@ def test_the_own_document_is_counted_behind_its_equals() -> None:
     assert metrics.mean_reciprocal_rank(scores) == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
 
 
-def test_alignment_and_uniformity_by_hand() -> None:
-    left = np.array([[1, 0], [0, 1]], np.float32)
-    right = np.array([[1, 0], [1, 0]], np.float32)
-    assert metrics.alignment(left, right) == pytest.approx(1.0)
-    assert metrics.uniformity(left) == pytest.approx(-4.0)
-    assert metrics.uniformity(right) == pytest.approx(0.0)
-
-
 def test_cosines_take_any_length() -> None:
     left = np.array([[2, 0], [0, 3], [0, 0]], np.float32)
     right = np.array([[5, 0], [1, 0], [1, 0]], np.float32)

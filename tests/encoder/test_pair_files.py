@@ -40,6 +40,9 @@ def test_graded_pairs_are_read(tmp_path: Path) -> None:
         ('{"query": "a", "positive": " "}', 'line 2: "positive" must be a text'),
         ('{"query": "a", "positive": "b", "negatives": "c"}', '"negatives" must be a list of'),
         ('{"query": "a", "positive": "b", "negatives": [1]}', '"negatives" must be a list of'),
+        (r'{"query": "a\ud800", "positive": "b"}', '"query" holds half of a character'),
+        (r'{"query": "a", "positive": "b", "negatives": ["\udfff"]}', '"negatives" holds half'),
+        ("[" * 100_000, "line 2 is not JSON"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path: Path, line: str, message: str) -> None:
@@ -49,7 +52,9 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: str, message: str) -> None:
 
 
 def test_a_grade_must_be_a_number(tmp_path: Path) -> None:
-    for grade in ('"4"', "true", "null"):
+    wrong = dict.fromkeys(('"4"', "true", "null"), "a number")
+    wrong |= dict.fromkeys(("NaN", "-Infinity", "9" * 400), "finite")
+    for grade, told in wrong.items():
         file = _file(tmp_path, f'{{"left": "a", "right": "b", "grade": {grade}}}')
-        with pytest.raises(TrainingError, match='line 1: "grade" must be a number'):
+        with pytest.raises(TrainingError, match=f'line 1: "grade" must be {told}'):
             pair_files.read_graded(file)

@@ -9,7 +9,8 @@ import torch
 
 from encoder import EmbeddingConfig, Encoder, EncoderConfig, pooling
 from encoder.checkpoint import EncoderCheckpoint
-from encoder.pretrain import MlmConfig, pretrain
+from encoder.data import Packed
+from encoder.pretrain import Masking, MlmConfig, pretrain
 from tests.builders import bert_tokenizer, randomised
 from transformer import Tokenizer
 from transformer.errors import TrainingError
@@ -109,16 +110,23 @@ def test_the_same_seed_gives_the_same_model_and_the_dropout_is_gone(tmp_path: Pa
     assert torch.equal(runs[0][1], runs[1][1])
 
 
-def test_held_out_texts_are_never_trained_on(tmp_path: Path) -> None:
-    """Two languages of one word each: the held-out one stays unknown."""
-    texts = ["w0 " * 9, *["w1 " * 9] * 9]
-    accuracies = set()
-    for seed in range(12):
-        training = TrainingConfig(steps=8, learning_rate=2e-2, precision="float32", seed=seed)
-        config = MlmConfig(training, length=16, rows=4, held_out=0.1)
-        trained = pretrain(_fresh(n_layers=1), texts, config, tmp_path / str(seed))
-        accuracies.add(round(trained.metrics["accuracy"]))
-    assert accuracies == {0, 1}
+def _packed_texts(packed: Packed) -> set[tuple[int, ...]]:
+    places = packed.places.tolist()
+    return {tuple(packed.tokens[at][packed.segments[at] == n].tolist()) for at, n in places}
+
+
+def test_held_out_texts_are_never_trained_on() -> None:
+    texts = [_text(start, length) for start in range(WORDS) for length in range(4, 9)]
+    everything = {tuple(row) for row in TOKENIZER.encode_for_model(texts)}
+    drawn = set()
+    for seed in range(3):
+        training = TrainingConfig(steps=8, seed=seed)
+        task = Masking(_fresh(), texts, MlmConfig(training, length=16, held_out=0.1))
+        train, held_out = _packed_texts(task.train), _packed_texts(task.held_out)
+        assert len(held_out) == 4
+        assert train == everything - held_out
+        drawn.add(frozenset(held_out))
+    assert len(drawn) == 3
 
 
 # The claim about order
@@ -145,6 +153,11 @@ def test_a_length_over_the_positions_is_refused(tmp_path: Path) -> None:
         pretrain(_fresh(), _texts(), _config(length=64), tmp_path)
 
 
+def test_a_length_without_room_for_a_word_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match=r"length \(2\) must be over the 2 tokens around"):
+        pretrain(_fresh(), _texts(), _config(length=2), tmp_path)
+
+
 def test_a_tokenizer_with_more_ids_than_the_model_is_refused(tmp_path: Path) -> None:
     checkpoint = _fresh(vocab_size=10)
     with pytest.raises(TrainingError, match="13 ids and the encoder places for 10"):
@@ -158,7 +171,11 @@ def test_a_language_that_the_vocabulary_lacks_is_refused(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("texts", "message"),
-    [(["w1 w2"], "1 texts cannot be trained on"), (["w1", "", ""], "of 3 texts hold no word")],
+    [
+        (["w1 w2"], "1 texts cannot be trained on"),
+        (["w1", "", ""], "of 3 texts hold no word"),
+        (["w1 " * 30, "도"], "1 of 2 texts hold no word"),  # but one that is unknown
+    ],
 )
 def test_too_little_text_is_refused(texts: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match=message):

@@ -1,14 +1,18 @@
 """A reader learns spans and when there is none, over windows of long passages."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+from encoder.headed import begin
+from encoder.heads import TokenHead
 from encoder.questions import Question
 from encoder.reader import Reader, Span
-from encoder.reading import ReaderConfig, answer_scores, train_reader
-from tests.encoder.heads_learning import short_run, tiny_encoder
+from encoder.reading import ReaderConfig, _Task, answer_scores, train_reader
+from encoder.windows import Framing, Window
+from tests.encoder.heads_learning import TINY, short_run, tiny_encoder
 from transformer.errors import TrainingError
 from transformer.runtime import seeded
 
@@ -107,11 +111,37 @@ def test_questions_that_teach_nothing_are_refused(tmp_path: Path) -> None:
         train_reader(tiny_encoder(), [Question("?", "w1", ())], CONFIG, tmp_path)
 
 
+def test_a_window_with_half_an_answer_teaches_nothing() -> None:
+    base = tiny_encoder()
+    framing = Framing(base.tokenizer, prefix="", max_tokens=8, question_tokens=2, overlap=1)
+    passages = [" ".join(f"w{i + k}" for i in range(9)) for k in (10, 20)]
+    asked = [Question("w5 w6", each, ((each[16:23], 16),)) for each in passages]  # words 4 and 5
+    headed = begin(base, TokenHead(TINY.d_model, 2), None, seeded(0))
+    task = _Task(headed, framing, asked, CONFIG)
+    (item,) = task.answered
+    assert (item.window, item.answer) == (Window(4, 7), (4, 5))
+    (empty,) = task.empty.values()
+    assert [each.window for each in empty] == [Window(0, 3), Window(6, 9)]
+
+
+def test_one_short_passage_to_learn_from_is_enough(tmp_path: Path) -> None:
+    asked = [Question("w5 w6", f"w1 w2 w{i}", (("w1", 0),)) for i in (20, 21) for _ in range(6)]
+    reader = train_reader(tiny_encoder(), asked, replace(CONFIG, training=short_run(2)), tmp_path)
+    assert reader.note["steps"] == 2
+
+
+def test_a_question_that_fills_the_models_places_is_refused(tmp_path: Path) -> None:
+    config = replace(CONFIG, max_tokens=80, question_tokens=22)
+    with pytest.raises(TrainingError, match=r"22 tokens and 3 marks leave no room .* row of 24"):
+        train_reader(tiny_encoder(), _questions(4), config, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
         ({"max_tokens": 100, "question_tokens": 64}, r"max_tokens \(100\).*twice question_tokens"),
         ({"longest": 0}, r"longest \(0\)"),
+        ({"batch": 0}, r"batch \(0\)"),
         ({"empty": -1.0}, r"empty \(-1.0\)"),
     ],
 )

@@ -88,6 +88,9 @@ def test_an_ended_run_goes_on_to_the_same_encoder(
     with pytest.raises(Stop):
         scratch.run(TINY, given, tmp_path / "ended", watch=_seen([], until=until))
     assert not (tmp_path / "ended").exists()
+    work = tmp_path / "ended.training"
+    (work / ".pretrained.1.tmp").mkdir()  # as a kill may leave them
+    (work / "pretrain" / ".state.safetensors.1.tmp").write_bytes(b"half")
 
     stages: list[str] = []
     ended = scratch.run(TINY, given, tmp_path / "ended", watch=_seen(stages))
@@ -95,6 +98,7 @@ def test_an_ended_run_goes_on_to_the_same_encoder(
     assert stages == ["pretrain", "contrast"][("pretrain", "contrast").index(until[0]) :]
     assert ended.fingerprint == whole.fingerprint
     assert ended.stages["pretrain"].metrics == whole.stages["pretrain"].metrics
+    assert not list(work.rglob(".*.tmp"))
 
 
 def test_a_finished_run_is_told_and_not_done_again(tmp_path: Path, given: list[str]) -> None:
@@ -102,6 +106,21 @@ def test_a_finished_run_is_told_and_not_done_again(tmp_path: Path, given: list[s
     stages: list[str] = []
     assert scratch.run(TINY, given, tmp_path / "made", watch=_seen(stages)) == first
     assert stages == []
+
+
+def test_two_runs_never_work_on_the_same_files(tmp_path: Path, given: list[str]) -> None:
+    made, told = tmp_path / "made", []
+
+    @contextmanager
+    def watching(_stage: str) -> Iterator[Watch]:
+        with pytest.raises(TrainingError, match=r"made\.training is being worked on by another"):
+            scratch.run(TINY, given, made)
+        told.append((made.with_name("made.training") / "tokenizer.json").stat().st_mtime_ns)
+        yield lambda _: None
+
+    scratch.run(TINY, given, made, watch=watching)
+    assert len(told) == 2
+    assert len(set(told)) == 1  # nor does it touch what the first one goes by
 
 
 def test_nothing_is_overwritten(tmp_path: Path, given: list[str]) -> None:
@@ -213,7 +232,7 @@ def test_texts_are_found_beside_the_config(tmp_path: Path, given: list[str]) -> 
     scratch.run(config, given[1:], tmp_path / "made")  # the config says texts.txt
 
 
-@pytest.mark.parametrize("name", ["encoder-en", "encoder-ko", "encoder-tiny"])
+@pytest.mark.parametrize("name", sorted(file.stem for file in CONFIGS.glob("encoder-*.toml")))
 def test_the_configs_that_are_shipped_can_be_read(name: str) -> None:
     config = read(CONFIGS / f"{name}.toml")
     assert config.encoder.vocab_size == config.tokenizer.size
@@ -229,6 +248,8 @@ def test_the_configs_that_are_shipped_can_be_read(name: str) -> None:
         ("encoder.n_heads=5", r"n_heads \(5\) must divide d_model \(32\)"),
         ("contrast.shares.crops=-1", r"shares must be at least 0"),
         ("data.text=a.txt", r"data\.text: did you mean texts"),
+        ("start.embedding_deviation=inf", r"embedding_deviation \(inf\) must be a number over 0"),
+        ("tokenizer=3", r"tokenizer \(3\) must be a table: \[tokenizer\]"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_before_anything_is_trained(
@@ -240,10 +261,10 @@ def test_settings_that_cannot_be_are_refused_before_anything_is_trained(
 
 
 def test_documents_are_read_from_text_and_json_packed_or_not(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("one\n\n  둘  \n", encoding="utf-8-sig")  # as Notepad does
+    (tmp_path / "A.TXT").write_text("one\n\n  둘  \n", encoding="utf-8-sig")  # as Notepad does
     rows = '{"title": "T", "text": "three"}\n{"text": "four"}\n'
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(rows.encode()))
-    assert read_documents([tmp_path / "a.txt", tmp_path / "b.jsonl.gz"]) == [
+    assert read_documents([tmp_path / "A.TXT", tmp_path / "b.jsonl.gz"]) == [
         Document("one"),
         Document("둘"),
         Document("three", "T"),

@@ -6,8 +6,10 @@ import pytest
 
 from encoder.classify import Classifier
 from encoder.entities import Entity, Tagged
-from encoder.tagging import Tagger, TaggerConfig, train_tagger
-from tests.encoder.heads_learning import short_run, tiny_encoder
+from encoder.headed import begin
+from encoder.heads import TokenHead
+from encoder.tagging import Tagger, TaggerConfig, _Task, train_tagger
+from tests.encoder.heads_learning import TINY, short_run, tiny_encoder
 from transformer.errors import CheckpointError, TrainingError
 from transformer.lora import LoraConfig
 from transformer.runtime import seeded
@@ -61,6 +63,17 @@ def test_it_comes_back_and_is_no_classifier(trained: tuple[Path, Tagger]) -> Non
     assert Tagger.load(folder, tiny_encoder()).tag(texts) == tagger.tag(texts)
     with pytest.raises(CheckpointError, match="holds a 'tagger', not a classifier"):
         Classifier.load(folder, tiny_encoder())
+
+
+def test_what_is_held_out_is_not_learned_from() -> None:
+    base, examples = tiny_encoder(), _examples(20)
+    model = begin(base, TokenHead(TINY.d_model, 5), None, seeded(0))
+    task = _Task(model, base.tokenizer, [*examples, *examples[:5]], ("LOC", "PER"), 12, CONFIG)
+    learned = {task.examples[row.text].text for row in task.rows}
+    held = {task.examples[i].text for i in task.held}
+    assert held
+    assert not learned & held
+    assert {row.text for row in task.held_rows} == set(task.held)
 
 
 def test_texts_without_entities_teach_nothing(tmp_path: Path) -> None:

@@ -146,8 +146,19 @@ def test_what_cannot_be_is_said() -> None:
         likelihoods(of, " \n", ["hello"])
     with pytest.raises(ValueError, match=r"passage_tokens \(0\) must be at least 1"):
         likelihoods(of, "Why?", ["hello"], passage_tokens=0)
-    with pytest.raises(LengthError, match="take 311 tokens, over the generator's limit of 160"):
-        likelihoods(of, "w" * 44, ["x" * 300])
+    small = Writer(loaded(generator(max_tokens=48), tokenizer()))
+    with pytest.raises(
+        LengthError, match=r"a question takes \d+ tokens, the generator's limit is 48"
+    ):
+        likelihoods(small, "w" * 44, ["x"])
+
+
+def test_a_passage_is_cut_to_what_a_small_model_has_room_for() -> None:
+    small = Writer(loaded(generator(max_tokens=48), tokenizer()))
+    whole, more = likelihoods(small, "w" * 10, ["x" * 300, "x" * 400])
+    assert whole == more
+    short = likelihoods(small, "w" * 10, ["x" * 300], passage_tokens=5)[0]
+    assert short != pytest.approx(whole, abs=1e-6)
 
 
 def test_broken_numbers_are_no_scores() -> None:

@@ -1,4 +1,5 @@
 import json
+import math
 import os
 import stat
 import threading
@@ -60,7 +61,8 @@ def _teach(catalog: Catalog) -> None:
     catalog.remember("default", "What is the same?")
     catalog.judge("default", "What is the same?", catalog.chunk_ids(again.id)[1], "up")
     catalog.judge("default", "What is the same?", catalog.chunk_ids(again.id)[0], "opened")
-    given = {"base": MODEL.fingerprint, "kind": "query", "report": {"뜻": [1]}}
+    report = {"뜻": [1], "better": [{"question": "What is the same?", "change": 0.5}]}
+    given = {"base": MODEL.fingerprint, "kind": "query", "report": report}
     catalog.add_adapter("default", fingerprint="former", data=b"none", **given)  # type: ignore[arg-type]
     key = catalog.add_adapter("default", fingerprint="adapted", data=b"\0\1\2\3", **given)  # type: ignore[arg-type]
     catalog.use_adapter("default", key)
@@ -68,7 +70,7 @@ def _teach(catalog: Catalog) -> None:
 
 
 def _learned(catalog: Catalog) -> list[object]:
-    """All of it but ids, and the passages by their words."""
+    """Adapter, weight and questions without ids; passages by their words."""
     adapter = catalog.active_adapter("default")
     assert adapter is not None
     held: list[object] = [replace(adapter, id=0), catalog.collection("default").rerank_weight]
@@ -149,7 +151,9 @@ def test_what_was_learned_comes_along_and_the_questions_if_asked(
     with zipfile.ZipFile(file) as archive:
         assert not any(b"What is the same" in archive.read(name) for name in archive.namelist())
     import_archive(empty, file)
-    assert _learned(empty) == _learned(stocked)[:2]
+    adapter = stocked.active_adapter("default")
+    assert adapter is not None
+    assert _learned(empty) == [replace(adapter, id=0, report={}), 0.2]
     assert empty.asked("default") == ()
     assert verify(empty).problems == ()
 
@@ -397,6 +401,10 @@ BAD: dict[str, tuple[Callable[[dict[str, bytes]], object], str]] = {
     "another adapter": (
         _of_collection(adapter=ADAPTER | {"base": "another"}),
         "an adapter of the manifest is for the model 'another', its collection has 'fingerprint-of",
+    ),
+    "no number": (
+        _of_collection(adapter=ADAPTER | {"report": {"gain": [math.nan]}}),
+        "an adapter of the manifest has 'report' nan, not a number that JSON has",
     ),
     "a huge adapter": (_of_collection(adapter=ADAPTER | {"size": 2**40}), "has 'size' 1099511627"),
     "no adapter": (_of_collection(adapter=None), r"its members are not .*adapter.bin"),

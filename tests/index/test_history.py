@@ -1,18 +1,23 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import insert
 
 from index import Catalog, Chunk, Collection, Model
 from index.errors import AdapterMismatch, UnknownAdapter, UnknownChunk, UnknownCollection
+from index.history import values_of
 from index.records import AskedQuestion, NewDocument
+from index.schema import QuestionRow
 from index.verify import verify
 from tests.index.library import MODEL, document, vectors_of
 
 NEW = Model("wide", "fingerprint-of-wide", 12)
 QUESTION = "How often is the pump oiled?"
+REPORT = {"gain": 0.5, "뜻": ["나아짐"]}
 
 
 @pytest.fixture
@@ -107,6 +112,43 @@ def test_forgetting_takes_the_judgements_along(stocked: Catalog) -> None:
     assert stocked.forget("default") == 0
 
 
+@pytest.mark.parametrize("judged", [False, True])
+def test_a_log_that_is_full_forgets_what_nobody_asks_any_more(
+    stocked: Catalog, judged: bool
+) -> None:
+    key = stocked.collection("default").id
+    rows = [
+        values_of(key, f"question {n}", f"2024-01-01T00:{n // 60 % 60:02}:{n % 60:02}+00:00")
+        for n in range(20_000)
+    ]
+    for row in rows[3600:]:
+        row["asked_at"] = "2024-01-02T00:00:00+00:00"
+    stocked.create("letters", MODEL)
+    stocked.remember("letters", QUESTION)
+    with stocked.database.writing() as connection:
+        connection.execute(insert(QuestionRow), rows)
+    stocked.remember("default", "question 0")  # is there, and is new again
+    assert stocked.count_asked("default") == 20_000
+    if judged:
+        stocked.judge("default", QUESTION, 1, "up")
+    else:
+        stocked.remember("default", QUESTION)
+    left = {asked.text for asked in stocked.asked("default")}
+    assert len(left) == 19_000
+    assert {QUESTION, "question 0", "question 1002"} <= left
+    assert "question 1001" not in left
+    assert stocked.count_asked("letters") == 1
+
+
+@pytest.mark.parametrize("url", [None])
+def test_what_is_forgotten_is_not_in_the_file_either(stocked: Catalog) -> None:
+    stocked.remember("default", "Whom may we dismiss?")
+    _taught(stocked, report={"better": ["Whom may we dismiss?"]})
+    stocked.forget("default")
+    stocked.close()
+    assert b"Whom may we" not in (stocked.home / "attest.db").read_bytes()
+
+
 def test_judgements_hold_when_the_library_is_cut_anew(stocked: Catalog) -> None:
     for chunk, kind in ((1, "up"), (2, "opened"), (4, "down")):
         stocked.judge("default", QUESTION, chunk, kind)  # type: ignore[arg-type]
@@ -169,14 +211,19 @@ def test_what_was_asked_goes_with_the_collection(stocked: Catalog) -> None:
     assert verify(stocked).problems == ()
 
 
-def _taught(catalog: Catalog, fingerprint: str = "adapted", base: str = MODEL.fingerprint) -> int:
+def _taught(
+    catalog: Catalog,
+    fingerprint: str = "adapted",
+    base: str = MODEL.fingerprint,
+    report: dict[str, Any] = REPORT,
+) -> int:
     return catalog.add_adapter(
         "default",
         fingerprint=fingerprint,
         base=base,
         kind="query",
         data=fingerprint.encode() * 1000,
-        report={"gain": 0.5, "뜻": ["나아짐"]},
+        report=report,
     )
 
 
@@ -189,7 +236,7 @@ def test_an_adapter_is_used_and_taken_off(stocked: Catalog) -> None:
     assert active is not None
     assert (active.id, active.data, active.active) == (first, b"first" * 1000, True)
     assert (active.base, active.kind) == (MODEL.fingerprint, "query")
-    assert active.report == {"gain": 0.5, "뜻": ["나아짐"]}
+    assert active.report == REPORT
     listed = stocked.adapters("default")
     assert [(each.id, each.active, each.data) for each in listed] == [
         (second, False, b""),
@@ -200,6 +247,31 @@ def test_an_adapter_is_used_and_taken_off(stocked: Catalog) -> None:
     stocked.use_adapter("default", None)
     assert stocked.active_adapter("default") is None
     assert stocked.collection("default").adapter_id is None
+
+
+def test_the_last_adapters_and_the_one_in_use_are_kept(stocked: Catalog) -> None:
+    used, other = _taught(stocked, "used"), _taught(stocked, "other")
+    stocked.use_adapter("default", used)
+    last = [_taught(stocked, f"number {n}") for n in range(10)]
+    assert [each.id for each in stocked.adapters("default")] == [*reversed(last), used]
+    active = stocked.active_adapter("default")
+    assert active is not None
+    assert active.fingerprint == "used"
+    with pytest.raises(UnknownAdapter):
+        stocked.use_adapter("default", other)
+
+
+def test_forgetting_empties_the_reports_which_quote_questions(stocked: Catalog) -> None:
+    stocked.use_adapter("default", _taught(stocked))
+    stocked.create("letters", MODEL)
+    stocked.forget("letters")
+    active = stocked.active_adapter("default")
+    assert active is not None
+    assert active.report == REPORT
+    stocked.forget("default")
+    active = stocked.active_adapter("default")
+    assert active is not None
+    assert (active.report, active.fingerprint) == ({}, "adapted")
 
 
 def test_an_adapter_that_does_not_fit_is_refused(stocked: Catalog) -> None:

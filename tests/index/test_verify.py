@@ -269,6 +269,26 @@ def test_orphans_are_told_and_removed(sqlite_catalog: Catalog, what: str) -> Non
         _check_search(collection, catalog)
 
 
+@pytest.mark.parametrize(
+    "damage", ["DELETE FROM adapter", "UPDATE adapter SET base = 'another'"], ids=["gone", "unfit"]
+)
+def test_an_adapter_that_cannot_be_in_use_is_told_and_taken_off(
+    sqlite_catalog: Catalog, damage: str
+) -> None:
+    catalog = sqlite_catalog
+    catalog.create("default", MODEL)
+    key = catalog.add_adapter(
+        "default", fingerprint="a", base=MODEL.fingerprint, kind="query", data=b"a", report={}
+    )
+    catalog.use_adapter("default", key)
+    assert verify(catalog).problems == ()
+    _without_foreign_keys(catalog, damage)
+    assert "1 collections whose adapter is gone, or was made for another" in _details(catalog)
+    assert catalog.active_adapter("default") is None
+    assert repair(catalog).problems == ()
+    assert catalog.collection("default").adapter_id is None
+
+
 def test_ids_that_are_bytes_are_told_and_removed(sqlite_catalog: Catalog) -> None:
     catalog = sqlite_catalog
     collection = Collection.open(catalog, "default", MODEL)

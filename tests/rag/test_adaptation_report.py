@@ -48,6 +48,7 @@ def test_json_is_flat_named_and_can_be_stored() -> None:
         "rerank_weight",
         "better",
         "worse",
+        "notes",
         "timings_s",
     }
     assert shape["evidence"][0]["dense_change"]["low"] == 1.0

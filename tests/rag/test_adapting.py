@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from rag import Assistant, Settings
-from rag.adapting import LEAST_CHUNKS, Practice, Wish, adapt, learn, rollback, undisturbed
+from rag.adapting import adapt, learn, rollback, undisturbed
+from rag.adapting_run import LEAST_CHUNKS, Practice, Wish
 from rag.errors import AttestError, UsageError
 from rag.outcome import Adaptation
 from rag.practice import Question
@@ -219,6 +220,73 @@ def test_the_fusion_weight_is_turned_where_people_say_so(attest: Assistant) -> N
     assert made.weight is not None
     assert made.weight.change.low > 0
     assert attest.catalog.collection("default").fusion_weight == made.weight.after < 1
+
+
+def test_only_one_process_adapts_a_library(attest: Assistant, folder: Path) -> None:
+    settings = _settings(attest.settings.home, folder)
+
+    def another(what: str, _share: float) -> None:
+        if what == "learning":
+            with (
+                Assistant.open(settings) as other,
+                pytest.raises(UsageError, match="another process is adapting 'default'"),
+            ):
+                _adapt(other)
+
+    assert adapt(attest, Wish("log"), watch=another).accepted
+
+
+def test_a_verdict_on_what_is_there_no_more_is_not_carried_out(attest: Assistant) -> None:
+    def turned(what: str, _share: float) -> None:
+        if what == "judging":
+            attest.set_fusion_weight(0.3)
+
+    with pytest.raises(AttestError, match="was changed meanwhile"):
+        adapt(attest, Wish("log"), watch=turned)
+    stored = attest.catalog.collection("default")
+    assert (stored.adapter_id, stored.fusion_weight) == (None, 0.3)
+
+
+def test_weights_that_were_set_with_it_are_taken_back_with_it(attest: Assistant) -> None:
+    attest.catalog.set_fusion_weight("default", 1.0)
+    made = _adapt(attest)
+    assert made.accepted
+    assert attest.catalog.collection("default").fusion_weight < 1
+    rollback(attest)
+    assert attest.catalog.collection("default").fusion_weight == 1
+
+
+def test_a_weight_that_a_person_set_since_stays(attest: Assistant) -> None:
+    attest.catalog.set_fusion_weight("default", 1.0)
+    _adapt(attest)
+    attest.set_fusion_weight(0.25)
+    rollback(attest)
+    assert attest.catalog.collection("default").fusion_weight == 0.25
+
+
+def test_a_vote_that_cannot_be_tried_is_said(attest: Assistant) -> None:
+    made = _adapt(attest, Wish("log", rerank=True))
+    assert made.vote is None
+    assert "the generator's vote was not tried" in made.notes[0]
+    with pytest.raises(UsageError, match="leave out --two-sided"):
+        Wish(two_sided=True, rerank=True)
+
+
+def test_the_generator_judges_what_it_speaks_and_has_time_for(
+    tmp_path: Path, filled: Path, folder: Path
+) -> None:
+    settings = _settings(filled, folder).model_copy(update={"generator": "smollm2"})
+    asked = tuple(
+        Question(text, "asked") for text in ["며칠인가요?", *map(str, range(300)), "How long?"]
+    )
+    heard = {}
+    with Assistant.open(settings) as attest:
+        for minutes in (0.5, 10.0):
+            wish = Wish("log", minutes=minutes)
+            practice = Practice(attest, "default", wish, lambda _what, _share: None)
+            heard[minutes] = practice.heard(asked)
+    assert [len(each) for each in heard.values()] == [30, 200]
+    assert heard[0.5] == list(range(1, 31))  # not the Korean one
 
 
 def test_minutes_that_cannot_be_are_refused() -> None:

@@ -8,12 +8,16 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from encoder import checkpoint
 from rag import Assistant, Settings
 from rag.classifier_training import train
 from rag.classifying import classify, label_library, open_classifier
 from rag.cli import classifying as commands
 from rag.errors import AttestError, Unreadable, UsageError
 from rag.records import Within
+from transformer import lora
+from transformer.lora import LoraConfig
+from transformer.runtime import seeded
 
 LINES = [
     ("the lamp is broken and the battery is dead", "fault"),
@@ -145,6 +149,7 @@ def test_a_regression_tags_nothing(
     ("sets", "error", "told"),
     [
         (["data.text=body"], UsageError, "no column 'body'; its columns are: text, label"),
+        (["data=3"], UsageError, r"data \(3\) must be a table"),
         (["clasifier.batch=3"], UsageError, "unknown setting clasifier: did you mean classifier"),
         (["classifier.batches=3"], UsageError, r"classifier\.batches: did you mean batch"),
         (["classifier.held_out=2.0"], UsageError, r"held_out \(2.0\)"),
@@ -163,6 +168,50 @@ def test_what_cannot_be_learned_is_refused(
     with pytest.raises(error, match=told):
         train(config, tmp_path / "made", settings, overrides=sets)
     assert not (tmp_path / "made").exists()
+
+
+def test_labels_are_told_apart_as_people_read_them(
+    settings: Settings, config: Path, tmp_path: Path
+) -> None:
+    labels = [1, 1.0, " 1 ", 1234567.0, 1234568.0, 0.5]
+    rows = [json.dumps({"text": f"tea {i}", "label": label}) for i, label in enumerate(labels * 3)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    sets = [f"data.file={tmp_path / 'rows.jsonl'}", "classifier.training.steps=1"]
+    made = train(config, tmp_path / "made", settings, overrides=sets)
+    assert made.labels == ("0.5", "1", "1234567", "1234568")
+
+
+def test_a_number_too_large_for_a_regression_is_named(
+    settings: Settings, config: Path, tmp_path: Path
+) -> None:
+    row = f'{{"text": "tea", "label": {"9" * 400}}}'
+    (tmp_path / "rows.jsonl").write_text(row, encoding="utf-8")
+    sets = [f"data.file={tmp_path / 'rows.jsonl'}", "classifier.task=regression"]
+    with pytest.raises(Unreadable, match=r"line 1: 9+ in the column 'label' is no number"):
+        train(config, tmp_path / "made", settings, overrides=sets)
+
+
+def test_an_adapter_that_names_no_encoder_is_refused(
+    settings: Settings, encoder_folder: Path, tmp_path: Path
+) -> None:
+    model = checkpoint.load(encoder_folder).model
+    lora.attach(model, LoraConfig(), rng=seeded(0))
+    lora.save(model, tmp_path / "adapter.safetensors", base="0" * 16)
+    with pytest.raises(Unreadable, match="does not name its encoder"):
+        open_classifier(tmp_path, settings)
+
+
+def test_a_document_that_is_removed_meanwhile_is_passed_over(
+    folder: Path, library: Assistant
+) -> None:
+    classifier = open_classifier(folder, library.settings)
+    told = label_library(classifier, library, "kind")
+    first = next(told)
+    gone = library.documents()[1]
+    assert gone.id != first.id
+    library.remove([gone.id])
+    assert gone.id not in {one.id for one in told}
+    assert [row.id for row in library.documents() if not row.tags] == []
 
 
 def test_nothing_is_overwritten(config: Path, settings: Settings, folder: Path) -> None:

@@ -85,6 +85,18 @@ def test_chance_is_seldom_taken_for_a_gain() -> None:
     assert accepted <= 6
 
 
+def test_a_few_lucky_questions_are_no_gain() -> None:
+    """Four of thirty: the bootstrap's interval leaves zero out, chance does it in an eighth."""
+    before = np.full(30, 0.5)
+    after = before + np.where(np.arange(30) < 4, 0.3, 0.0)
+    evidence = weighed("judged", (before, before), (after, after), np.random.default_rng(0))
+    assert evidence.dense.low > 0
+    assert not decide([evidence], STILL, 0.98).accepted
+    after = before + np.where(np.arange(30) < 8, 0.3, 0.0)
+    evidence = weighed("judged", (before, before), (after, after), np.random.default_rng(0))
+    assert decide([evidence], STILL, 0.98).accepted
+
+
 def test_a_real_gain_is_seen() -> None:
     rng = np.random.default_rng(1)
     before = rng.uniform(0, 0.8, size=200)

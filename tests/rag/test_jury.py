@@ -7,7 +7,7 @@ from generator import Writer
 from generator.likelihood import likelihoods
 from rag import Assistant
 from rag.jury import explained
-from rag.knobs import vote_knob, weight_knob
+from rag.knobs import fused_hits, vote_knob, weight_knob
 from rag.practice import Found, Question, Shelf, passage
 from tests.generator.builders import generator, loaded, tokenizer
 
@@ -63,14 +63,28 @@ def test_grades_are_likelihoods_stretched_over_what_was_found(
 def test_few_judged_questions_turn_no_knob(shelved: Shelf, writer: Writer) -> None:
     found, rng = _found(shelved), np.random.default_rng(0)
     assert weight_knob(shelved, QUESTIONS, found, rng) is None
-    assert vote_knob(shelved, QUESTIONS, found, writer, 0.0, rng) is None
+    assert vote_knob(shelved, QUESTIONS, found, writer, now=0.0, weight=0.5, rng=rng) is None
 
 
 def test_a_vote_is_measured_on_judged_questions(shelved: Shelf, writer: Writer) -> None:
     (document,) = {shelved.document_of[key] for key in _found(shelved)[0].lexical.ids[:1].tolist()}
     judged = [Question(QUESTIONS[0].text, "given", {document: 1})] * 30
     found = _found(shelved)[:1] * 30
-    knob = vote_knob(shelved, judged, found, writer, 0.0, np.random.default_rng(0))
+    knob = vote_knob(
+        shelved, judged, found, writer, now=0.0, weight=0.5, rng=np.random.default_rng(0)
+    )
     assert knob is not None
     assert knob.questions == 30
-    assert (knob.after > 0) == (knob.change.low > 0)
+    assert (knob.after > 0) == knob.change.better
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_a_vote_is_taken_on_the_list_that_there_is_going_to_be(
+    shelved: Shelf, weight: float
+) -> None:
+    (found, _) = _found(shelved)
+    hits = fused_hits(shelved, found, weight)
+    assert [hit.chunk.id for hit in hits] == shelved.ranked(found, "fused", weight)
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert shelved.ranked(found, "fused", 0.0) != shelved.ranked(found, "fused", 1.0)

@@ -63,6 +63,8 @@ def test_empty_texts_are_counted_with_their_line(tmp_path: Path) -> None:
         ("a.csv", "text,label\na,b,c\n", r"line 2: 3 cells, and the first line names 2 columns"),
         ("a.jsonl", '{"text": "a"}\n{"text": \n', "line 2: not JSON"),
         ("a.jsonl", '["a"]\n', "line 1: must be an object, such as"),
+        ("a.jsonl", "[" * 100_000, "line 1: not JSON"),
+        ("a.jsonl", r'{"text": "a", "label": "\ud800"}', "line 1: half of a character"),
         ("a.xlsx", "text", ".xlsx is no table; read are .csv, .tsv, .jsonl"),
         ("a.csv", "\x00\x01\x02\x03" * 50, "binary data"),
     ],

@@ -1,10 +1,12 @@
 """A checkpoint is written whole or not at all, read from safetensors alone, and filled exactly."""
 
+import errno
 import json
+import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,9 @@ def _values(module: nn.Module) -> dict[str, Tensor]:
 
 def test_what_was_saved_is_loaded(tmp_path: Path) -> None:
     module, folder = _module(), tmp_path / "models" / "ours"
+    left = folder.with_name(f".ours.{os.getpid()}.tmp")  # by a killed process of the same number
+    left.mkdir(parents=True)
+    (left / "half").touch()
     checkpoint.save(folder, config={"words": "도서관"}, module=module, tokenizer=bert_tokenizer())
     assert checkpoint.read_json(folder / "config.json") == {"format": "attest", "words": "도서관"}
     assert sorted(p.name for p in folder.iterdir()) == [
@@ -55,6 +60,34 @@ def test_a_checkpoint_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="ours exists; give another folder or move it away"):
         checkpoint.save(tmp_path / "ours", config={}, module=_module(), tokenizer=bert_tokenizer())
     assert list((tmp_path / "ours").iterdir()) == []
+
+
+def _whole(file: Path, value: float) -> None:
+    checkpoint.write_whole(file, str(value).encode())
+
+
+def _tensor(file: Path, value: float) -> None:
+    checkpoint.write_tensors(file, {"a": torch.tensor(value)}, note={})
+
+
+@pytest.mark.parametrize("write", [_whole, _tensor])
+def test_a_file_that_cannot_be_written_stays_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path, float], None]
+) -> None:
+    write(tmp_path / "file", 1.0)
+    before = (tmp_path / "file").read_bytes()
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="no space left"):
+            write(tmp_path / "file", 2.0)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_bytes() == before
+    write(tmp_path / "file", 2.0)
+    assert (tmp_path / "file").read_bytes() != before
 
 
 def test_a_save_that_fails_leaves_nothing(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_it_learns_and_keeps_the_best(tmp_path: Path) -> None:
     assert seen[-1].loss < 0.7 * seen[0].loss
     assert [moment.step for moment in seen] == list(range(1, 41))
     assert seen[0].tokens == 2 * 6 * 8
-    assert [bool(moment.metrics) for moment in seen[:5]] == [False] * 4 + [True]
+    assert [moment.step for moment in seen if moment.metrics] == [*range(5, 41, 5)]
     assert [line["step"] for line in _lines(tmp_path)] == list(range(1, 41))
 
 
@@ -178,6 +178,25 @@ def test_a_run_goes_on_in_the_format_that_it_began_in(tmp_path: Path) -> None:
         assert seen == [dtype]
 
 
+def test_what_was_reached_at_last_is_measured_once_and_told(tmp_path: Path) -> None:
+    task = Sorting()
+    done = train(task, config(steps=7, evaluate_every=None), tmp_path)
+    assert task.evaluations == 1
+    assert [bool(line["metrics"]) for line in _lines(tmp_path)] == [False] * 6 + [True]
+    assert _lines(tmp_path)[-1]["metrics"] == done.metrics
+
+
+def test_a_budget_that_is_lowered_below_what_was_done_ends_the_run(tmp_path: Path) -> None:
+    with pytest.raises(Stop):
+        train(Sorting(), config(evaluate_every=None), tmp_path, watch=_until(7))
+    lowered = config(steps=5, evaluate_every=None)
+    tasks = [Sorting(), Sorting()]
+    first, again = (train(task, lowered, tmp_path, watch=_until(0)) for task in tasks)
+    assert (first.steps, again.steps) == (7, 7)
+    assert first.metrics == again.metrics != {}
+    assert [task.evaluations for task in tasks] == [1, 0]
+
+
 def test_a_larger_budget_lets_a_finished_run_go_on(tmp_path: Path) -> None:
     train(Sorting(), config(steps=6), tmp_path)
     assert train(Sorting(), config(steps=9), tmp_path).steps == 9
@@ -265,6 +284,9 @@ def test_a_damaged_state_is_refused_and_kept(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="damaged"):
         train(Sorting(), config(), tmp_path)
     assert (tmp_path / "state.safetensors").read_bytes() == b"half of it"
+    write_tensors(tmp_path / "state.safetensors", {}, note={"step": 3})
+    with pytest.raises(CheckpointError, match="is no state of a run: it lacks best"):
+        train(Sorting(), config(), tmp_path)
 
 
 def test_a_full_disk_keeps_the_last_checkpoint_and_names_the_file(tmp_path: Path) -> None:
@@ -344,7 +366,7 @@ def test_tensorboard_reads_what_the_run_told(tmp_path: Path) -> None:
     told = {event.step: event.value for event in board.Scalars("loss")}
     assert sorted(told) == list(range(1, 25))
     assert told[24] == pytest.approx(_lines(tmp_path)[-1]["loss"])
-    assert [event.step for event in board.Scalars("held_out/accuracy")] == [5, 10, 15, 20]
+    assert [event.step for event in board.Scalars("held_out/accuracy")] == [5, 10, 15, 20, 24]
 
 
 @pytest.mark.parametrize(
@@ -354,6 +376,12 @@ def test_tensorboard_reads_what_the_run_told(tmp_path: Path) -> None:
         ({"steps": 0}, r"steps \(0\)"),
         ({"steps": 5, "warmup": 1.0}, r"warmup \(1.0\)"),
         ({"steps": 5, "patience": 0}, r"patience \(0\)"),
+        ({"minutes": float("inf")}, r"minutes \(inf\) must be a number over 0"),
+        ({"steps": 5, "learning_rate": float("nan")}, r"learning_rate \(nan\)"),
+        ({"steps": 5, "betas": (0.9, 1.5)}, r"betas \(1.5\) must be at least 0 and below 1"),
+        ({"steps": 5, "weight_decay": -1.0}, r"weight_decay \(-1.0\) must be at least 0"),
+        ({"steps": 5, "checkpoint_minutes": float("nan")}, r"checkpoint_minutes \(nan\)"),
+        ({"steps": 5, "seed": 2**64}, r"seed \(18446744073709551616\)"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:

@@ -70,6 +70,32 @@ def test_a_thumb_that_was_not_kept_is_told_and_springs_back(visit: Visit) -> Non
     expect(up).to_have_attribute("aria-pressed", "false")
 
 
+def test_a_thumb_that_turns_is_told_after_the_one_before(visit: Visit) -> None:
+    page = visit()
+    ask(page, KOREAN_QUESTION)
+    sent = told(page)
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        held.append(route)
+
+    page.route("**/api/feedback", hold_the_first)
+    up = page.get_by_role("button", name="Helpful", exact=True)
+    down = page.get_by_role("button", name="Not helpful")
+    with page.expect_request("**/api/feedback"):
+        up.click()
+    down.click()
+    expect(down).to_have_attribute("aria-pressed", "true")
+    with page.expect_request("**/api/feedback"):
+        assert len(sent) == 1
+        held[0].continue_()
+    expect(page.locator(".a-judge [role=status]")).to_contain_text("kept on this machine")
+    expect(down).to_have_attribute("aria-pressed", "true")
+    assert [body["kind"] for body in sent if isinstance(body, dict)] == ["up", "down"]
+
+
 def test_questions_are_counted_and_forgotten(visit: Visit, address: str) -> None:
     httpx.delete(f"{address}/api/history").raise_for_status()
     page = visit()

@@ -33,6 +33,7 @@
   // old: what was pressed is known by the question and the passages.
   const judged = new Map();
   const opened = new Set();
+  let telling = Promise.resolve(); // one after another: of two thumbs the later one counts
 
   const tell = async (question, chunks, kind) => {
     const sent = chunks.map((chunk) =>
@@ -74,8 +75,9 @@
     const kind = before === button.dataset.judge ? null : button.dataset.judge; // or taken back
     judged.set(key, kind);
     press(document);
-    const kept = await tell(asked, JSON.parse(chunks), kind);
-    if (!kept) judged.set(key, before);
+    telling = telling.then(() => tell(asked, JSON.parse(chunks), kind));
+    const kept = await telling;
+    judged.set(key, kept ? kind : before);
     press(document);
     for (const each of document.querySelectorAll(".a-judge"))
       if (keyOf(each) === key)

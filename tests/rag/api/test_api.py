@@ -207,6 +207,40 @@ def test_feedback_that_cannot_be_is_told(
     assert library.history() == ()
 
 
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_feedback_from_a_page_elsewhere_is_not_taken(
+    client: TestClient, library: Assistant, kind: str | None
+) -> None:
+    """A browser sends these to any address without asking it first; JSON and DELETE it does not."""
+    given = {"question": "warranty", "chunk_id": 1, "kind": "up"}
+    headers = {"origin": "https://elsewhere.example"} | ({"content-type": kind} if kind else {})
+    response = client.post("/api/feedback", content=json.dumps(given), headers=headers)
+    assert response.status_code == 422
+    for method in ("POST", "DELETE"):
+        asking = {"access-control-request-method": method, **headers}
+        allowed = client.options("/api/feedback", headers=asking).headers
+        assert not [name for name in allowed if name.startswith("access-control")]
+    assert library.history() == ()
+
+
+@pytest.mark.parametrize(
+    ("site", "status"), [("cross-site", 403), ("same-origin", 200), ("none", 200)]
+)
+def test_pages_of_other_sites_change_nothing(
+    client: TestClient, library: Assistant, site: str, status: int
+) -> None:
+    headers = {"sec-fetch-site": site}
+    before = len(library.documents())
+    form = {"files": ("form.txt", b"The gasket costs 6 euros.")}
+    sent = client.post("/api/documents", files=form, headers=headers)
+    assert sent.status_code == status
+    assert len(library.documents()) == before + (status == 200)
+    if status == 403:
+        assert "a page of another site sent this" in sent.json()["error"]["message"]
+    assert client.delete("/api/history", headers=headers).status_code == status
+    assert client.get("/api/documents", headers=headers).status_code == 200
+
+
 def test_feedback_needs_to_say_what_was_thought(client: TestClient) -> None:
     response = client.post("/api/feedback", json={"question": "warranty", "chunk_id": 1})
     assert response.status_code == 422
