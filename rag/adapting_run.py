@@ -83,10 +83,10 @@ class Practice:
         self._lap = now
 
     def gathered(self) -> Gathered:
-        """Questions, enough of them.
+        """Questions, enough of them to learn from and to judge by.
 
         Raises:
-            UsageError: they are too few.
+            UsageError: they are too few for either.
         """
         self.watch("gathering questions", 0.0)
         found = gather(
@@ -103,6 +103,13 @@ class Practice:
             raise UsageError(
                 f"{len(found.learned)} questions to learn from are too few, {LEAST_QUESTIONS} are "
                 f"needed: {self._remedy()}"
+            )
+        # Known before anything is learned: minutes that could not end in a verdict are not spent.
+        most = max(map(len, (found.judged, found.open, found.probes)))
+        if most < gate.LEAST:
+            raise UsageError(
+                f"{most} questions to judge by are too few, {gate.LEAST} are needed to tell a gain "
+                f"from chance: {self._remedy()}"
             )
         self.done("gather")
         return found

@@ -150,6 +150,22 @@ def test_too_few_questions_are_refused(attest: Assistant) -> None:
         _adapt(attest, Wish("log"))
 
 
+def test_too_few_questions_to_judge_by_are_known_before_anything_is_learned(
+    tmp_path: Path, folder: Path, material: Planted
+) -> None:
+    books = [f"{' '.join(material.texts)} Volume {number}." for number in range(2)]
+    done: list[str] = []
+    with Assistant.open(_settings(tmp_path / "home", folder)) as attest:
+        fill(attest, books)
+        for text in material.questions[:40]:
+            attest.catalog.remember("default", text)
+        with pytest.raises(
+            UsageError, match=r"\d+ questions to judge by are too few, 30 are needed"
+        ):
+            adapt(attest, Wish("log"), watch=lambda what, _share: done.append(what))
+    assert set(done) == {"gathering questions"}
+
+
 def test_numbers_that_break_leave_the_base(attest: Assistant, material: Planted) -> None:
     practice = Practice(attest, "default", Wish("log"), lambda _what, _share: None)
     rows = np.full_like(practice.shelf.vectors.rows, np.nan)
