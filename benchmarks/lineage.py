@@ -38,7 +38,7 @@ from transformer.training import Moment, TrainingConfig, train
 
 _WORDS = [2 * letter for letter in "abcdefghijklmnopqrstuvwxyz"]  # that lists are made of
 _SHORTEST, _LONGEST = 2, 21  # words of a list
-_LISTS, _JUDGED = 20_000, 400
+_LISTS, _CHOOSING, _JUDGED = 20_000, 200, 400
 _WIDTH = 256  # of an LSTM's state: with it, all three have about as many parameters
 _MOST_SAID = 63  # tokens
 _BY_HEART = 500  # pairs of two languages
@@ -134,7 +134,7 @@ def _outcome(
 ) -> Outcome:
     model = contender.make(corpus.tokenizer.size)
     task = Translating(
-        model, corpus.pairs, (corpus.held_out_pairs or corpus.pairs)[:200], corpus.marks
+        model, corpus.pairs, (corpus.held_out_pairs or corpus.pairs)[:_CHOOSING], corpus.marks
     )
     tokens = 0
     with tempfile.TemporaryDirectory() as folder, bar(contender.name) as shown:
@@ -175,8 +175,8 @@ def _by_length(said: Sequence[str], meant: Sequence[str]) -> Points:
 def listed() -> tuple[Corpus, list[Sentence]]:
     """Lists to learn from, and others to be judged by."""
     size = len(SPECIALS) + 3 * len(_WORDS)  # a word is a piece or two
-    corpus = Corpus(lists(_LISTS, seed=1), lists(_JUDGED, seed=2), size)
-    return corpus, corpus.held_out
+    corpus = Corpus(lists(_LISTS, seed=1), lists(_CHOOSING + _JUDGED, seed=2), size)
+    return corpus, corpus.held_out[_CHOOSING:]  # the others choose the weights
 
 
 def translated(data: Path) -> tuple[Corpus, list[Sentence]]:

@@ -1,7 +1,9 @@
 """What an encoder is built from and how it is meant to be used."""
 
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args
+from typing import Any, Literal
+
+from transformer.configuring import require_choice
 
 Positions = Literal["learned", "sinusoidal", "rotary", "none"]
 Activation = Literal["gelu", "gelu_tanh", "relu", "silu"]
@@ -35,8 +37,8 @@ class EncoderConfig:
         for name in ("vocab_size", "d_model", "n_layers", "n_heads", "d_ff", "max_tokens"):
             if (size := getattr(self, name)) < 1:
                 raise ValueError(f"{name} ({size}) must be at least 1")
-        _require_choice("positions", self.positions, Positions)
-        _require_choice("activation", self.activation, Activation)
+        require_choice("positions", self.positions, Positions)
+        require_choice("activation", self.activation, Activation)
         if self.d_model % self.n_heads:
             raise ValueError(f"n_heads ({self.n_heads}) must divide d_model ({self.d_model})")
 
@@ -60,7 +62,7 @@ class EmbeddingConfig:
         for name in ("max_tokens", "dimensions"):
             if (size := getattr(self, name)) is not None and size < 1:
                 raise ValueError(f"{name} ({size}) must be at least 1")
-        _require_choice("pooling", self.pooling, Pooling)
+        require_choice("pooling", self.pooling, Pooling)
 
 
 def settings(config: EncoderConfig | EmbeddingConfig) -> dict[str, Any]:
@@ -74,9 +76,3 @@ def settings(config: EncoderConfig | EmbeddingConfig) -> dict[str, Any]:
         for each in fields(config)
         if (value := getattr(config, each.name)) != each.default or not each.metadata.get("later")
     }
-
-
-def _require_choice(name: str, value: str, choices: Any) -> None:
-    if value not in get_args(choices):
-        known = ", ".join(get_args(choices))
-        raise ValueError(f"{name} ({value!r}) must be one of {known}")

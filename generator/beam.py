@@ -1,6 +1,6 @@
 """Beam search (Sutskever et al. 2014, §3.2), with a length penalty (Wu et al. 2016, §7)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -9,6 +9,9 @@ from torch import Tensor
 from generator.decoding import FinishReason, advance, checked
 from generator.model import Generator
 from transformer.cache import Cache
+
+# The rows that go on and their new tokens, (b,) each, to the logits of what follows, (b, v).
+Advance = Callable[[Tensor, Tensor], Tensor]
 
 _NEVER = float("-inf")
 
@@ -37,63 +40,92 @@ def beam_search(
     Args:
         model: the generator
         prompt: ids to go on from
-        beams: prefixes kept at each step
-        max_tokens: of an answer, its end token included
-        ends: ids that end an answer
-        length_penalty: exponent of the length that a sum is divided by; 0 favours short answers
+        beams, max_tokens, ends, length_penalty: as `search` takes them
 
     Raises:
         LengthError: prompt and answer together are over the model's limit.
     """
-    if beams < 1 or max_tokens < 1 or length_penalty < 0:
-        raise ValueError(
-            f"beams ({beams}) and max_tokens ({max_tokens}) must be at least 1, "
-            f"length_penalty ({length_penalty}) at least 0"
-        )
-    logits, cache = _prefill(model, prompt, beams=beams, max_tokens=max_tokens)
+    _require(beams, max_tokens, length_penalty)
+    first, cache = _prefill(model, prompt, beams=beams, max_tokens=max_tokens)
+
+    def go_on(rows: Tensor, tokens: Tensor) -> Tensor:
+        cache.reorder(rows)
+        return checked(model(tokens[:, None], cache)[:, -1])
+
+    return search(
+        first,
+        go_on,
+        beams=beams,
+        max_tokens=max_tokens,
+        ends=ends,
+        length_penalty=length_penalty,
+    )
+
+
+def search(
+    first: Tensor,
+    advance: Advance,
+    *,
+    beams: int,
+    max_tokens: int,
+    ends: Collection[int],
+    length_penalty: float,
+) -> tuple[Hypothesis, ...]:
+    """The likeliest answers found, best first, at most `beams`, by whatever gives logits.
+
+    Args:
+        first: logits of the first token, (v,)
+        advance: row i of its state goes on from what row rows[i] held
+        beams: prefixes kept at each step
+        max_tokens: of an answer, its end token included
+        ends: ids that end an answer
+        length_penalty: exponent of the length that a sum is divided by; 0 favours short answers
+    """
+    _require(beams, max_tokens, length_penalty)
+    logits, stops = first.expand(beams, -1), sorted(ends)
     prefixes: list[tuple[int, ...]] = [()] * beams
     # All beams begin equal: only the first may branch at first, the others count as impossible.
     sums = torch.tensor([0.0] + [_NEVER] * (beams - 1))
-    stops, found = sorted(ends), list[Hypothesis]()
+    found: list[Hypothesis] = []
     for length in range(1, max_tokens + 1):
         scores = sums[:, None] + logits.log_softmax(-1)  # (b, v)
         ended = zip(prefixes, (scores[:, stops] / length**length_penalty).tolist(), strict=True)
-        found += [Hypothesis(p, score, "stop") for p, row in ended for score in row]
-        found = _ranked(found, beams)
+        found = _best(found + [Hypothesis(p, s, "stop") for p, row in ended for s in row], beams)
         scores[:, stops] = _NEVER
-        sums, rows, tokens = _best(scores, beams)
+        sums, places = scores.flatten().topk(beams)
+        rows, tokens = places // scores.shape[1], places % scores.shape[1]
         prefixes = [(*prefixes[r], t) for r, t in zip(rows.tolist(), tokens.tolist(), strict=True)]
         # Sums only fall, and no answer is longer: the most that a live prefix can still reach.
         attainable = float(sums[0]) / max_tokens**length_penalty
         if len(found) == beams and found[-1].score >= attainable:
             return tuple(found)
         if length < max_tokens:
-            cache.reorder(rows)
-            logits = checked(model(tokens[:, None], cache)[:, -1])
+            logits = advance(rows, tokens)
     cut = zip(prefixes, (sums / max_tokens**length_penalty).tolist(), strict=True)
-    found += [Hypothesis(prefix, score, "length") for prefix, score in cut]
-    return tuple(_ranked(found, beams))
+    return tuple(_best(found + [Hypothesis(p, score, "length") for p, score in cut], beams))
 
 
-def _ranked(found: list[Hypothesis], beams: int) -> list[Hypothesis]:
+def _best(found: list[Hypothesis], beams: int) -> list[Hypothesis]:
     possible = (one for one in found if one.score > _NEVER)
     return sorted(possible, key=lambda one: one.score, reverse=True)[:beams]
 
 
-def _best(scores: Tensor, beams: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Of scores (b, v) the b best: their sums, the rows they come from, their tokens."""
-    sums, places = scores.flatten().topk(beams)
-    return sums, places // scores.shape[1], places % scores.shape[1]
+def _require(beams: int, max_tokens: int, length_penalty: float) -> None:
+    if beams < 1 or max_tokens < 1 or length_penalty < 0:
+        raise ValueError(
+            f"beams ({beams}) and max_tokens ({max_tokens}) must be at least 1, "
+            f"length_penalty ({length_penalty}) at least 0"
+        )
 
 
 def _prefill(
     model: Generator, prompt: Sequence[int], *, beams: int, max_tokens: int
 ) -> tuple[Tensor, Cache]:
-    """The prompt's logits (b, v) and its keys and values, computed once for all beams."""
+    """The prompt's logits (v,) and its keys and values, computed once for all beams."""
     once = model.new_cache(len(prompt))
     logits = advance(model, once, prompt)
     cache = model.new_cache(len(prompt) + max_tokens, batch=beams)
     cache.keys[:, :, :, : once.length] = once.keys
     cache.values[:, :, :, : once.length] = once.values
     cache.advance(once.length)
-    return logits.expand(beams, -1), cache
+    return logits, cache

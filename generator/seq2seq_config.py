@@ -1,7 +1,9 @@
 """What an encoder–decoder is built from."""
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args
+from typing import Literal
+
+from transformer.configuring import require_choice
 
 Positions = Literal["sinusoidal", "learned", "rotary"]
 Activation = Literal["relu", "gelu"]
@@ -30,17 +32,11 @@ class Seq2SeqConfig:
             value = getattr(self, field.name)
             if field.type in (int, int | None) and value is not None and value < 1:
                 raise ValueError(f"{field.name} ({value}) must be at least 1")
-        _require_choice("positions", self.positions, Positions)
-        _require_choice("activation", self.activation, Activation)
+        require_choice("positions", self.positions, Positions)
+        require_choice("activation", self.activation, Activation)
         if self.d_model % self.n_heads:
             raise ValueError(f"n_heads ({self.n_heads}) must divide d_model ({self.d_model})")
 
     @property
     def head_width(self) -> int:
         return self.d_model // self.n_heads
-
-
-def _require_choice(name: str, value: str, choices: Any) -> None:
-    if value not in get_args(choices):
-        known = ", ".join(get_args(choices))
-        raise ValueError(f"{name} ({value!r}) must be one of {known}")

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from generator.beam import Hypothesis
-from generator.beams import search
+from generator.beam import Hypothesis, search
 from generator.decoding import checked
 from generator.sampling import Sampling, sample
 from generator.seq2seq import Seq2Seq
@@ -83,7 +82,7 @@ def translate_by_beams(
     max_tokens: int,
     length_penalty: float = 1.0,
 ) -> tuple[Hypothesis, ...]:
-    """The likeliest targets of one source (1, t), best first, as `beams.search` finds them.
+    """The likeliest targets of one source (1, t), best first, as `beam.search` finds them.
 
     Raises:
         LengthError: the source, or max_tokens, is over the model's limit.

@@ -150,3 +150,14 @@ def _plain(value: Any, hint: Any, where: str) -> Any:
     if isinstance(value, hint) and not (isinstance(value, bool) and hint is not bool):
         return value
     raise ConfigError(f"{where} ({value!r}) must be {_NAMES.get(hint, hint.__name__)}")
+
+
+def require_choice(name: str, value: str, choices: Any) -> None:
+    """Refuse a value that is none of a `Literal`'s, for a frozen config's own check.
+
+    Raises:
+        ValueError: it names the value and the choices.
+    """
+    if value not in get_args(choices):
+        known = ", ".join(get_args(choices))
+        raise ValueError(f"{name} ({value!r}) must be one of {known}")

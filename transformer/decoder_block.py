@@ -1,7 +1,6 @@
 """The residual block of a decoder that reads a source (Vaswani et al. 2017, §3.1)."""
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from transformer.attention import Attention
 from transformer.block import Block
@@ -79,8 +78,8 @@ class DecoderBlock(Block):
             (self.feed_forward, self.feed_forward_norm),
         )
         for part, norm in parts:
-            x = x + self._left(part(norm(x))) if self.pre_norm else norm(x + self._left(part(x)))
+            if self.pre_norm:
+                x = x + self._dropped(part(norm(x)))
+            else:
+                x = norm(x + self._dropped(part(x)))
         return x
-
-    def _left(self, added: Tensor) -> Tensor:
-        return F.dropout(added, self.dropout, training=self.training)

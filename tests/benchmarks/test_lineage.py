@@ -92,6 +92,8 @@ def test_lists_are_of_every_length_and_the_judged_ones_are_new() -> None:
     corpus, judged = lineage.listed()
     assert not {each.source for each in judged} & {each.source for each in corpus.trained}
     assert len(judged) > 300
+    chosen_by = {each.source for each in corpus.held_out[:200]}  # of these, `measure` takes weights
+    assert not chosen_by & {each.source for each in judged}
 
 
 def test_quality_by_length_is_of_equal_parts() -> None:

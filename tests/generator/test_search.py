@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from generator.beams import search
+from generator.beam import search
 from tests.builders import normal
 
 _V, _END, _LENGTH = 4, 0, 4
