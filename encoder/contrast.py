@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from encoder import cached, losses, metrics, negatives, pairs, pooling
+from encoder import cached, losses, metrics, negatives, pairs, pooling, rarity
 from encoder.checkpoint import EncoderCheckpoint
 from encoder.config import Pooling
 from encoder.data import pack
@@ -23,12 +23,14 @@ from encoder.model import Encoder, set_dropout
 from encoder.pairs import Graded, Kind, Making, Material, Pair, Shares, Sources
 from transformer import runtime
 from transformer.errors import TrainingError
+from transformer.init import quieten
 from transformer.training import Pass, Trained, TrainingConfig, Watch, train
 
 Batch = tuple[Kind, tuple[int, ...]]  # places in the material of that kind
 _Slice = tuple[Tensor, Tensor]  # tokens and segments, (b, s)
 
 _ASKING: frozenset[Kind] = frozenset({"titles", "contexts", "given"})  # with a query on the left
+_COUNTED = 20_000  # texts that words are counted in, for where attention pooling begins
 _ROW = 64  # tokens that texts are packed to at least: two short ones share their padding
 
 
@@ -44,6 +46,7 @@ class ContrastConfig:
     batch: int = 256  # pairs; all others in it count as wrong
     slice_tokens: int = 8192  # embedded at once: memory is for these, whatever the batch
     dropout: float = 0.1
+    blocks: float = 1.0  # what they add weighs so much of before, beside the words: see `quieten`
     dimensions: tuple[int, ...] = ()  # to learn for as well, by cutting vectors (matryoshka)
     max_tokens: int = 128  # of a text; what is longer is cut
     held_out: float = 0.02  # share of the texts that is measured on, one batch of a kind at most
@@ -59,6 +62,8 @@ class ContrastConfig:
             )
         if self.temperature <= 0:
             raise ValueError(f"temperature ({self.temperature}) must be over 0")
+        if not 0 < self.blocks <= 1:
+            raise ValueError(f"blocks ({self.blocks}) must be over 0 and at most 1")
         for name in ("dropout", "held_out"):
             if not 0 <= (share := getattr(self, name)) < 1:
                 raise ValueError(f"{name} ({share}) must be at least 0 and below 1")
@@ -88,7 +93,11 @@ def contrast(
         TrainingError: a kind of pair is asked for and there are not enough texts for it, or the
             config does not fit the model.
     """
+    fresh = pooling.pooler(checkpoint.model) is None
     ready = equipped(checkpoint, config)
+    quieten(ready.model, config.blocks)
+    if fresh and config.pooling == "attention":
+        rarity.begin(ready.model, _read(ready, sources, config))
     set_dropout(ready.model, config.dropout)
     try:
         task = Contrast(ready, sources, config, judged=judged)
@@ -111,9 +120,25 @@ def equipped(checkpoint: EncoderCheckpoint, config: ContrastConfig) -> EncoderCh
         )
     if over := [width for width in config.dimensions if not 0 < width <= shape.d_model]:
         raise TrainingError(f"dimensions {over} must be between 1 and d_model ({shape.d_model})")
+    if config.blocks < 1 and not shape.pre_norm:
+        raise TrainingError(
+            f"blocks ({config.blocks:g}) can weigh less only in a model with pre_norm: elsewhere "
+            "what they add is normalised with the words; set contrast.blocks to 1"
+        )
     embedding = replace(checkpoint.embedding, pooling=config.pooling)
     pooling.fit(checkpoint.model, embedding)
     return replace(checkpoint, embedding=embedding)
+
+
+def _read(ready: EncoderCheckpoint, sources: Sources, config: ContrastConfig) -> list[list[int]]:
+    """Ids of texts by chance, to count words in."""
+    texts = [*sources.sentences, *(each.text for each in sources.documents)]
+    texts += [text for pair in sources.pairs for text in (pair.query, pair.positive)]
+    texts += [text for each in sources.graded for text in (each.left, each.right)]
+    rng = runtime.seeded(config.training.seed)
+    some = [texts[place] for place in torch.randperm(len(texts), generator=rng)[:_COUNTED].tolist()]
+    rows = ready.tokenizer.encode_for_model(some)
+    return [row[: config.max_tokens] for row in rows]
 
 
 class Contrast:

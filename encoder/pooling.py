@@ -4,8 +4,6 @@ Texts stand one in a row, right-padded with a mask (b, s); or several in a row w
 0 at padding, 1, 2, … for the texts of the row. Either way each text's tokens are pooled alone.
 """
 
-import math
-
 import torch
 from torch import Tensor, nn
 
@@ -26,7 +24,7 @@ class AttentionPooler(nn.Module):
     def forward(self, hidden: Tensor) -> Tensor:
         """How loud each token is, before the softmax over its text: (b, s, d) to (b, s) fp32."""
         query: Tensor = self.query.float()
-        return hidden.float() @ query / math.sqrt(query.shape[0])
+        return hidden.float() @ query
 
 
 def fit(model: Encoder, embedding: EmbeddingConfig) -> None:

@@ -35,3 +35,22 @@ def initialise(
             parameter.copy_(deviation * torch.randn(parameter.shape, generator=rng))
         else:
             parameter.fill_(0.0 if name.endswith("bias") else 1.0)
+
+
+@torch.no_grad()
+def quieten(model: nn.Module, share: float) -> None:
+    """Let what the blocks of a pre-norm model add weigh a share of what it did beside its words.
+
+    Masked words teach a model to foretell what stands elsewhere, and what it adds to a word for
+    that can drown the word. The words' vectors grow here instead of the blocks' shrinking, for
+    each step changes every weight alike: blocks that are small beside their steps would drown the
+    words anew within some dozen of them.
+
+    Raises:
+        ValueError: share is not over 0 and at most 1.
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"share ({share}) must be over 0 and at most 1")
+    for module in model.modules():
+        if isinstance(module, nn.Embedding):
+            module.weight.div_(share)

@@ -277,3 +277,43 @@ def test_what_does_not_fit_says_so(tmp_path: Path, changes: dict[str, Any], mess
 def test_an_impossible_config_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         dataclasses.replace(CONFIG, **changes)
+
+
+def test_attention_begins_at_rarity_and_goes_on_from_what_it_knows(tmp_path: Path) -> None:
+    texts = tuple(f"w0 w1 w{2 + n % 40}" for n in range(200))
+    sources = Sources(pairs=tuple(Pair(text, text) for text in texts))
+    training = dataclasses.replace(TRAINING, steps=1, learning_rate=1e-9)
+    config = dataclasses.replace(CONFIG, pooling="attention", training=training)
+    base = _fresh()
+    contrast.contrast(base, sources, config, tmp_path / "first")
+    own = pooling.pooler(base.model)
+    assert own is not None
+    ids = torch.tensor(base.tokenizer.encode_for_model(["w0 w20"]))
+    scores = own(base.model(ids))[0]
+    assert scores[2] > scores[1] + 1  # w20 is in few texts, w0 in all
+    own.query.data.zero_()
+    contrast.contrast(base, sources, config, tmp_path / "second")
+    assert own.query.abs().max() < 1e-6, "a pooler that there was keeps what it had learned"
+
+
+def test_graded_pairs_alone_are_texts_to_count_in(tmp_path: Path) -> None:
+    graded = tuple(Graded(f"w{n % 9} w50", f"w{n % 7}", n % 6) for n in range(60))
+    training = dataclasses.replace(TRAINING, steps=1)
+    config = dataclasses.replace(
+        CONFIG, pooling="attention", training=training, shares=Shares(graded=1)
+    )
+    base = _fresh()
+    contrast.contrast(base, Sources(graded=graded), config, tmp_path)
+    own = pooling.pooler(base.model)
+    assert own is not None
+    assert own.query.abs().max() > 0.1
+
+
+def test_blocks_weigh_less_only_where_nothing_normalises_them_with_the_words() -> None:
+    model = Encoder(dataclasses.replace(SMALL, pre_norm=False))
+    base = EncoderCheckpoint(model, bert_tokenizer(), EmbeddingConfig(max_tokens=40), "")
+    config = dataclasses.replace(CONFIG, blocks=0.5)
+    with pytest.raises(TrainingError, match=r"blocks \(0\.5\) can weigh less only in a model with"):
+        contrast.equipped(base, config)
+    with pytest.raises(ValueError, match=r"blocks \(0\) must be over 0"):
+        dataclasses.replace(CONFIG, blocks=0)
