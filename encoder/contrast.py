@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from encoder import cached, losses, metrics, negatives, pairs, pooling, rarity
 from encoder.checkpoint import EncoderCheckpoint
-from encoder.config import Pooling
+from encoder.config import EncoderConfig, Pooling
 from encoder.data import pack
 from encoder.model import Encoder, set_dropout
 from encoder.pairs import Graded, Kind, Making, Material, Pair, Shares, Sources
@@ -112,7 +112,18 @@ def equipped(checkpoint: EncoderCheckpoint, config: ContrastConfig) -> EncoderCh
     Raises:
         TrainingError: the config asks for more than the model has.
     """
-    shape = checkpoint.model.config
+    require_fit(checkpoint.model.config, config)
+    embedding = replace(checkpoint.embedding, pooling=config.pooling)
+    pooling.fit(checkpoint.model, embedding)
+    return replace(checkpoint, embedding=embedding)
+
+
+def require_fit(shape: EncoderConfig, config: ContrastConfig) -> None:
+    """Refuse a config that asks for more than a model of this shape has.
+
+    Raises:
+        TrainingError: it names the setting and the numbers.
+    """
     if config.max_tokens > shape.max_tokens:
         raise TrainingError(
             f"max_tokens ({config.max_tokens}) is over the model's {shape.max_tokens} places; "
@@ -125,9 +136,6 @@ def equipped(checkpoint: EncoderCheckpoint, config: ContrastConfig) -> EncoderCh
             f"blocks ({config.blocks:g}) can weigh less only in a model with pre_norm: elsewhere "
             "what they add is normalised with the words; set contrast.blocks to 1"
         )
-    embedding = replace(checkpoint.embedding, pooling=config.pooling)
-    pooling.fit(checkpoint.model, embedding)
-    return replace(checkpoint, embedding=embedding)
 
 
 def _read(ready: EncoderCheckpoint, sources: Sources, config: ContrastConfig) -> list[list[int]]:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from encoder.config import EncoderConfig
-from encoder.contrast import ContrastConfig
+from encoder.contrast import ContrastConfig, require_fit
 from encoder.pretrain import MlmConfig
 from transformer import configuring
-from transformer.errors import ConfigError
+from transformer.errors import ConfigError, TrainingError
 from transformer.init import DEVIATION
 from transformer.tokenizer_training import Kind
 
@@ -72,6 +72,11 @@ class ScratchConfig:
                 raise ValueError(
                     f"{name} ({size}) is over encoder.max_tokens ({self.encoder.max_tokens})"
                 )
+        if self.contrast is not None:
+            try:
+                require_fit(self.encoder, self.contrast)
+            except TrainingError as error:
+                raise ValueError(f"contrast: {error}") from error
 
 
 def read(file: Path, overrides: Sequence[str] = ()) -> ScratchConfig:

@@ -246,6 +246,11 @@ def test_the_configs_that_are_shipped_can_be_read(name: str) -> None:
         ("pretrain.training.step=3", r"pretrain\.training\.step: did you mean steps"),
         ("encoder.vocab_size=3", r"encoder\.vocab_size is tokenizer\.size"),
         ("encoder.n_heads=5", r"n_heads \(5\) must divide d_model \(32\)"),
+        (
+            "contrast.max_tokens=65",
+            r"contrast\.max_tokens \(65\) is over encoder\.max_tokens \(64\)",
+        ),
+        ("contrast.dimensions=[33]", r"contrast: dimensions \[33\] must be between 1 and d_model"),
         ("contrast.shares.crops=-1", r"shares must be at least 0"),
         ("data.text=a.txt", r"data\.text: did you mean texts"),
         ("start.embedding_deviation=inf", r"embedding_deviation \(inf\) must be a number over 0"),
@@ -295,3 +300,12 @@ def test_files_that_cannot_be_texts_are_named(
         (tmp_path / name).write_bytes(content)
     with pytest.raises(TrainingError, match=message):
         read_documents([tmp_path / name])
+
+
+def test_blocks_weigh_less_in_a_pre_norm_model_alone_and_that_is_known_at_once(
+    tmp_path: Path, given: list[str]
+) -> None:
+    settings = [*given, "encoder.pre_norm=false", "contrast.blocks=0.5"]
+    with pytest.raises(ConfigError, match=r"contrast: blocks \(0\.5\) can weigh less only in a"):
+        scratch.run(TINY, settings, tmp_path / "made")
+    assert not (tmp_path / "made.training").exists()
