@@ -9,6 +9,7 @@ _WIDTH, _HEIGHT = 640, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 190, 24, 52  # around the drawing itself
 _COLOURS = ("#1f6feb", "#b3261e", "#8a6d00", "#1a7f37")
 _TICKS = 5  # about so many
+_LETTERS = 16  # high, with the space between two lines of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,10 @@ def drawn(lines: Sequence[Line], *, across: str, up: str, logarithmic: bool = Fa
     axis = _powers if logarithmic else _round
     x, y = axis(min(xs), max(xs)), axis(min(ys), max(ys))
     parts = [*_grid(x, y, across, up)]
-    for number, line in enumerate(line for line in lines if line.points):
-        parts.extend(_line(line, x, y, _COLOURS[number % len(_COLOURS)]))
+    there = [line for line in lines if line.points]
+    heights = _apart([_up(line.points[-1][1], y) for line in there])
+    for number, (line, height) in enumerate(zip(there, heights, strict=True)):
+        parts.extend(_line(line, x, y, _COLOURS[number % len(_COLOURS)], height))
     size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}"'
     return "\n".join(
         (
@@ -101,11 +104,19 @@ def _centred(x: float, y: float, text: str) -> str:
     return f'<text x="{x}" y="{y}" text-anchor="middle">{escape(text)}</text>'
 
 
-def _line(line: Line, x: _Axis, y: _Axis, colour: str) -> Iterator[str]:
+def _apart(ends: Sequence[float]) -> list[float]:
+    """Where names stand: beside their lines' ends, and below what would be written over."""
+    heights, lowest = list(ends), -math.inf
+    for place in sorted(range(len(ends)), key=ends.__getitem__):
+        heights[place] = lowest = max(ends[place], lowest + _LETTERS)
+    return heights
+
+
+def _line(line: Line, x: _Axis, y: _Axis, colour: str, height: float) -> Iterator[str]:
     points = [(_across(a, x), _up(b, y)) for a, b in line.points]
     path = " ".join(f"{a},{b}" for a, b in points)
     yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
     for a, b in points:
         yield f'<circle cx="{a}" cy="{b}" r="3.5" fill="{colour}"/>'
-    a, b = points[-1]
-    yield f'<text x="{a + 8}" y="{b + 4}" style="fill:{colour}">{escape(line.name)}</text>'
+    name = escape(line.name)
+    yield f'<text x="{points[-1][0] + 8}" y="{height + 4:g}" style="fill:{colour}">{name}</text>'

@@ -1,6 +1,7 @@
 """Where the lines of a drawing go."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -40,3 +41,10 @@ def test_a_line_of_one_value_is_drawn_and_nothing_is_not() -> None:
     assert _points(drawn([Line("a", ((3, 7),))], across="x", up="y"))
     with pytest.raises(ValueError, match="there is no line to draw"):
         drawn([Line("a", ())], across="x", up="y")
+
+
+def test_names_of_lines_that_end_together_stand_below_one_another() -> None:
+    lines = [Line(name, ((0.0, 0.0), (1.0, 1.0))) for name in ("a", "b", "c")]
+    svg = drawn(lines, across="x", up="y")
+    heights = [float(found) for found in re.findall(r'y="([\d.]+)" style="fill:#\w+">[abc]<', svg)]
+    assert [low - high for high, low in pairwise(heights)] == [16, 16]
