@@ -3,13 +3,13 @@
 Several short texts share a row, numbered by segment, and the model keeps them apart.
 """
 
-from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from transformer.packing import best_fit
 from transformer.tokenizer import Tokenizer
 
 
@@ -55,7 +55,7 @@ def pack(rows: Sequence[Sequence[int]], length: int, *, pad_id: int) -> Packed:
     longest = max(map(len, rows), default=0)
     if longest > length:
         raise ValueError(f"a text of {longest} tokens does not fit a row of {length}; split it")
-    bins, places = _best_fit([len(row) for row in rows], length)
+    bins, places = best_fit([len(row) for row in rows], length)
     tokens = torch.full((len(bins), length), pad_id)
     segments = torch.zeros(len(bins), length, dtype=torch.long)
     for row, bin_ in enumerate(bins):
@@ -64,22 +64,3 @@ def pack(rows: Sequence[Sequence[int]], length: int, *, pad_id: int) -> Packed:
         tokens[row, : len(ids)] = torch.tensor(ids, dtype=torch.long)
         segments[row, : len(ids)] = torch.tensor(numbers, dtype=torch.long)
     return Packed(tokens, segments, torch.tensor(places, dtype=torch.long).view(-1, 2))
-
-
-def _best_fit(lengths: Sequence[int], room: int) -> tuple[list[list[int]], list[tuple[int, int]]]:
-    """Which texts share a row, and for each text its row and its number in it, from 1."""
-    bins: list[list[int]] = []
-    places = [(0, 0)] * len(lengths)
-    open_: list[tuple[int, int]] = []  # (room left, row), sorted
-    for i in sorted(range(len(lengths)), key=lambda i: (-lengths[i], i)):
-        at = bisect_left(open_, (lengths[i], -1))
-        if at == len(open_):
-            left, row = room, len(bins)
-            bins.append([])
-        else:
-            left, row = open_.pop(at)
-        bins[row].append(i)
-        places[i] = (row, len(bins[row]))
-        if left > lengths[i]:
-            insort(open_, (left - lengths[i], row))
-    return bins, places

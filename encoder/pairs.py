@@ -10,17 +10,13 @@ from typing import Literal, TypeVar
 
 import torch
 
+from transformer.corpus_files import Document
+
 Kind = Literal["crops", "titles", "contexts", "same", "given", "graded"]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。])[\"'”’)]*\s+")
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    text: str
-    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,56 +4,34 @@ Beside the finished checkpoint OUTPUT stands OUTPUT.training, with what each sta
 was ended goes on from there; a stage that is done is not done again.
 """
 
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from filelock import FileLock, Timeout
-
-from encoder import checkpoint, contrast, pair_files, pairs, pretrain, run_record
+from encoder import checkpoint, contrast, pair_files, pairs, pretrain
 from encoder.checkpoint import EncoderCheckpoint
 from encoder.config import EmbeddingConfig
-from encoder.corpus_files import read_documents
 from encoder.model import Encoder
-from encoder.pairs import Document, Pair, Sources
-from encoder.run_record import PRETRAINED
+from encoder.pairs import Pair, Sources
 from encoder.scratch_config import ScratchConfig, read
-from transformer import processes, runtime
+from transformer import processes, run_files, run_record, runtime
 from transformer.checkpoint import TOKENIZER, write_whole
+from transformer.corpus_files import Document, read_documents
 from transformer.errors import TrainingError
 from transformer.init import initialise
-from transformer.journal import unwritable
+from transformer.run_files import writing
+from transformer.staged import Finished, Stages, Watching, quiet
 from transformer.tokenizer import Tokenizer
 from transformer.tokenizer_training import require_coverage, train_tokenizer
-from transformer.training import Moment, Trained, Watch
+from transformer.training import Trained
 
-Watching = Callable[[str], AbstractContextManager[Watch]]  # of a stage, by its name
+STAGES = Stages("contrast", ("contrast", "data.pairs", "data.graded", "data.judged"))
 
 _LOOKED_AT = 1000  # pairs, for whether the vocabulary was made for them
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """A trained encoder, and how its stages ended."""
-
-    folder: Path
-    fingerprint: str
-    parameters: int
-    stages: Mapping[str, Trained]
-
-
-def quiet(_stage: str) -> AbstractContextManager[Watch]:
-    """Watches nothing."""
-
-    def watch(_moment: Moment) -> None:
-        pass
-
-    return nullcontext(watch)
 
 
 def run(file: Path, overrides: Sequence[str], output: Path, *, watch: Watching = quiet) -> Finished:
@@ -85,7 +63,7 @@ class _Making:
 
     def finish(self) -> Finished:
         if not self.fellows.told(self.output.exists()):
-            with self._alone():
+            with run_files.alone(self.work) if self.fellows.first else nullcontext():
                 self._write(self._trained(), self.output)
         loaded = self._loaded(self.output)
         parameters = sum(p.numel() for p in loaded.model.parameters())
@@ -96,31 +74,11 @@ class _Making:
         """What is known of this run; nothing is written where `output` is somebody else's."""
         settings = asdict(self.config)
         known = (self.work / run_record.FILE).is_file()
-        record = run_record.take_up(self.work, settings) if known else {"stages": {}}
-        stages = [name for name in ("pretrain", "contrast") if settings[name] is not None]
+        record = run_record.take_up(self.work, settings, STAGES) if known else {"stages": {}}
+        stages = [name for name in (STAGES.first, STAGES.second) if settings[name] is not None]
         if self.output.exists() and not record["stages"].keys() >= set(stages):
             raise TrainingError(f"{self.output} exists and is kept: give another folder")
-        return record if known else run_record.take_up(self.work, settings)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep a second run away from the same files, for as long as this one takes."""
-        if not self.fellows.first:
-            yield
-            return
-        lock = FileLock(self.work / "run.lock", timeout=0)
-        try:
-            held = lock.acquire()
-        except Timeout as error:
-            raise TrainingError(
-                f"{self.work} is being worked on by another process: wait for its end, or give "
-                "another folder"
-            ) from error
-        except OSError as error:
-            raise unwritable(self.work, error) from error
-        with held:
-            _clear(self.work)
-            yield
+        return record if known else run_record.take_up(self.work, settings, STAGES)
 
     def _trained(self) -> EncoderCheckpoint:
         documents = read_documents([self._path(file) for file in self.config.data.texts])
@@ -151,7 +109,7 @@ class _Making:
 
     def _pretrained(self, sources: Sources) -> EncoderCheckpoint:
         """After the first stage, or as it begins where there is none."""
-        folder = self.work / PRETRAINED
+        folder = self.work / STAGES.made
         if self.config.pretrain is None:
             return self._fresh(sources)
         if not self.fellows.told(folder.exists()):
@@ -188,7 +146,7 @@ class _Making:
     def _tokenizer(self, texts: Sequence[str]) -> Tokenizer:
         file, wanted = self.work / TOKENIZER, self.config.tokenizer
         # Until something has learned its ids, the settings of the vocabulary may still change.
-        if self.fellows.first and not (file.exists() and run_record.begun(self.work)):
+        if self.fellows.first and not (file.exists() and STAGES.begun(self.work)):
             try:
                 made = train_tokenizer(
                     texts, kind=wanted.kind, size=wanted.size, lowercase=wanted.lowercase
@@ -198,7 +156,7 @@ class _Making:
                     f"a {wanted.kind} vocabulary is learned by {error.name}, which is not "
                     "installed: pip install 'attest-rag[train]'"
                 ) from error
-            with _writing(file):
+            with writing(file):
                 write_whole(file, made.to_json().encode())
         self.fellows.told(None)
         return Tokenizer.load(file)
@@ -218,7 +176,7 @@ class _Making:
 
     def _write(self, made: EncoderCheckpoint, folder: Path) -> None:
         if self.fellows.first:
-            with _writing(folder):
+            with writing(folder):
                 checkpoint.save(made, folder)
         self.fellows.told(None)
 
@@ -238,12 +196,11 @@ class _Making:
         return found
 
     def _path(self, file: Path) -> Path:
-        beside = self.origin / file
-        return beside if beside.exists() else file
+        return run_files.beside(file, self.origin)
 
 
 def _texts(sources: Sources) -> list[str]:
-    return [f"{each.title}\n{each.text}".strip() for each in sources.documents]
+    return [each.whole for each in sources.documents]
 
 
 def _require_spoken(tokenizer: Tokenizer, some: Sequence[Pair]) -> None:
@@ -251,20 +208,3 @@ def _require_spoken(tokenizer: Tokenizer, some: Sequence[Pair]) -> None:
         require_coverage(tokenizer, [f"{each.query}\n{each.positive}" for each in some])
     except TrainingError as error:
         raise TrainingError(f"data.pairs: {error}, or add text of it to data.texts") from error
-
-
-def _clear(work: Path) -> None:
-    """Remove what a killed run had half written."""
-    for left in list(work.rglob(".*.tmp")):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)
-
-
-@contextmanager
-def _writing(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise unwritable(file, error) from error

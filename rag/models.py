@@ -12,9 +12,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rag.errors import ModelMissing, NotFound, Unreadable
+
+if TYPE_CHECKING:
+    from generator import Writer
 
 DEFAULT_ENCODER = "e5-small"
 DEFAULT_GENERATOR = "smollm2"
@@ -276,6 +279,17 @@ def gap(entry: ModelEntry, folder: Path) -> str | None:
         if (size := path.stat().st_size) != file.bytes:
             return f"{file.name} has {size} of {file.bytes} bytes"
     return None
+
+
+def load_writer(path: Path) -> "Writer":
+    """The generator at a path, with the adapter that comes with the product for this very model.
+
+    Raises:
+        CheckpointError: something is missing, damaged, or of a kind that is not read.
+    """
+    from generator import Writer, checkpoint
+
+    return Writer(checkpoint.load(path, "int4", adapter="packaged"))
 
 
 def _has_weights(path: Path) -> bool:

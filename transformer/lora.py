@@ -6,6 +6,7 @@ An adapter is a file of its own, made for one model and refused by every other.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -29,12 +30,16 @@ class LoraConfig:
     alpha: float = 32.0  # the addition counts alpha / rank times, so that rank may vary alone
     targets: tuple[str, ...] = ("qkv", "out", "up", "gate_up", "down")  # leaf names of layers
     last_layers: int | None = None  # only the last so many blocks of the model; None: all
+    group: int = 1  # columns that change alike (Xu et al. 2023, "QA-LoRA"): those that share a
+    # minimum in four bits, so that the adapter moves that and no rounding takes it away
 
     def __post_init__(self) -> None:
         if self.rank < 1:
             raise ValueError(f"rank ({self.rank}) must be at least 1")
         if not (math.isfinite(self.alpha) and self.alpha > 0):
             raise ValueError(f"alpha ({self.alpha}) must be over 0")
+        if self.group < 1:
+            raise ValueError(f"group ({self.group}) must be at least 1")
         if not self.targets:
             raise ValueError("targets is empty: name at least one kind of layer, such as qkv")
         if self.last_layers is not None and self.last_layers < 1:
@@ -93,12 +98,23 @@ def attach(model: nn.Module, config: LoraConfig, *, rng: torch.Generator) -> Non
     if not chosen:
         names = ", ".join(config.targets)
         raise ValueError(f"the model has no linear layer of the names {names}: set targets")
+    for name, linear in chosen:
+        if linear.in_features % config.group:
+            raise ValueError(
+                f"group ({config.group}) must divide the {linear.in_features} columns of {name}"
+            )
     model.requires_grad_(False)
     for name, linear in chosen:
         bound = 1 / math.sqrt(linear.in_features)
-        a = torch.rand(config.rank, linear.in_features, generator=rng) * 2 * bound - bound
+        groups = linear.in_features // config.group
+        a = torch.rand(config.rank, groups, generator=rng) * 2 * bound - bound
+        a = a.repeat_interleave(config.group, dim=1)
         b = torch.zeros(linear.out_features, config.rank)
-        _put(model, name, linear, a, b, scale=config.alpha / config.rank)
+        layer = _put(model, name, linear, a, b, scale=config.alpha / config.rank)
+        if config.group > 1:  # columns with one gradient stay one
+            layer.a.register_hook(  # type: ignore[no-untyped-call]
+                partial(_alike, group=config.group)
+            )
 
 
 def merge(model: nn.Module) -> None:
@@ -246,10 +262,18 @@ def _block(name: str) -> int | None:
 
 def _put(
     model: nn.Module, name: str, linear: nn.Linear, a: Tensor, b: Tensor, *, scale: float
-) -> None:
+) -> LoraLinear:
     weight = linear.weight
     a, b = (tensor.to(weight.device, weight.dtype, copy=True) for tensor in (a, b))
-    _replace(model, name, LoraLinear(linear, a, b, scale=scale))
+    layer = LoraLinear(linear, a, b, scale=scale)
+    _replace(model, name, layer)
+    return layer
+
+
+def _alike(gradient: Tensor, *, group: int) -> Tensor:
+    """The mean of each group of columns, in all of them."""
+    means = gradient.reshape(gradient.shape[0], -1, group).mean(-1)
+    return means.repeat_interleave(group, dim=1)
 
 
 def _replace(model: nn.Module, name: str, layer: nn.Module) -> None:

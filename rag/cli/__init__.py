@@ -81,6 +81,7 @@ def serve(
 
 _train = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train models of your own.")
 _train.command("encoder")(training.train_encoder)
+_train.command("generator")(training.train_generator)
 _train.command("classifier")(classifying.train_classifier)
 app.add_typer(_train, name="train")
 app.add_typer(evaluating.evaluating, name="eval")

@@ -11,7 +11,7 @@ from rag.cli.options import Json, settings, show, stoppable
 from rag.errors import AttestError, UsageError
 
 if TYPE_CHECKING:
-    from encoder.scratch import Finished
+    from transformer.staged import Finished
     from transformer.training import Moment, Watch
 
 Set = Annotated[
@@ -30,12 +30,42 @@ def train_encoder(
     """Train an encoder from nothing; started again, it goes on where it was."""
     from encoder import scratch
     from transformer import processes, runtime
+    from transformer.staged import quiet
 
     runtime.set_threads(settings().threads)
     first = processes.joined().first  # of those that torchrun started: it alone tells
     with refusing(), stoppable() as stop:
-        watch = bars(stop) if first else scratch.quiet
+        watch = bars(stop) if first else quiet
         done = scratch.run(config, set_ or (), output, watch=watch)
+    if first:
+        show(done, as_json, _shape, _text)
+
+
+def train_generator(
+    config: Annotated[
+        Path, typer.Argument(help="A config file, such as configs/generator-en.toml.")
+    ],
+    output: Output,
+    set_: Set = None,
+    as_json: Json = False,
+) -> None:
+    """Train a generator from nothing or from one that there is; started again, it goes on."""
+    from generator import making
+    from rag.models import locate
+    from transformer import processes, runtime
+    from transformer.staged import quiet
+
+    chosen = settings()
+    runtime.set_threads(chosen.threads)
+    first = processes.joined().first
+    with refusing(), stoppable() as stop:
+        done = making.run(
+            config,
+            set_ or (),
+            output,
+            locate=lambda name: locate(name, chosen.models_dir),
+            watch=bars(stop) if first else quiet,
+        )
     if first:
         show(done, as_json, _shape, _text)
 

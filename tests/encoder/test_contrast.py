@@ -14,8 +14,9 @@ from encoder import Embedder, Encoder, EncoderConfig, checkpoint, contrast, loss
 from encoder.checkpoint import EncoderCheckpoint
 from encoder.config import EmbeddingConfig, Pooling
 from encoder.contrast import Contrast, ContrastConfig
-from encoder.pairs import Document, Graded, Kind, Making, Pair, Shares, Sources
+from encoder.pairs import Graded, Kind, Making, Pair, Shares, Sources
 from tests.builders import bert_tokenizer, sentence
+from transformer.corpus_files import Document
 from transformer.errors import TrainingError
 from transformer.init import initialise
 from transformer.runtime import seeded

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from encoder import pairs
-from encoder.pairs import Document, Graded, Kind, Making, Pair, Shares, Sources
+from encoder.pairs import Graded, Kind, Making, Pair, Shares, Sources
+from transformer.corpus_files import Document
 from transformer.runtime import seeded
 
 SIZES = Making(shortest=3, longest=8, crop_deletion=0.0)

@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from encoder import Embedder, scratch
-from encoder.corpus_files import read_documents
-from encoder.pairs import Document
 from encoder.scratch import Finished
 from encoder.scratch_config import read
 from tests.encoder.learning import documents, texts_file
+from transformer.corpus_files import Document, read_documents
 from transformer.errors import ConfigError, TrainingError
 from transformer.training import Moment, Watch
 

@@ -15,6 +15,7 @@ import typer
 from rag.cli import training
 from rag.errors import AttestError, UsageError
 from tests.encoder.learning import texts_file
+from tests.generator.test_making import examples_file
 from transformer.training import Moment
 
 ROOT = Path(__file__).parents[2]
@@ -109,3 +110,26 @@ def test_errors_are_those_of_the_command_line(
         train(TINY, "-o", tmp_path, *given)
     with pytest.raises(AttestError, match=r"texts\.txt: no such file; name texts with data\.texts"):
         train(TINY, "-o", tmp_path / "made")
+
+
+def test_a_generator_is_trained_by_the_same_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTEST_THREADS", "1")
+    app = typer.Typer(add_completion=False)
+    app.command()(training.train_generator)
+    files = {"texts": texts_file(tmp_path), "examples": examples_file(tmp_path)}
+    settings = [f"data.{name}={json.dumps([str(file)])}" for name, file in files.items()]
+    settings += ["pretrain.training.steps=4", "finetune.training.steps=3"]
+    given = [part for setting in settings for part in ("--set", setting)]
+    config, made = ROOT / "configs" / "generator-tiny.toml", tmp_path / "made"
+
+    app([str(config), "-o", str(made), *given, "--json"], standalone_mode=False)
+    body = json.loads(capsys.readouterr().out)
+    assert set(body["stages"]) == {"pretrain", "finetune"}
+    assert body["stages"]["finetune"]["steps"] == 3
+
+    app([str(config), "-o", str(made), *given], standalone_mode=False)
+    assert f"fingerprint {body['fingerprint']}" in capsys.readouterr().out
+    with pytest.raises(UsageError, match=r"there is no model 'nothing'|give base"):
+        app([str(config), "-o", str(made), "--set", "base=nothing"], standalone_mode=False)

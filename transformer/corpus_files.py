@@ -4,10 +4,23 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from encoder.pairs import Document
 from transformer.errors import TrainingError
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text, and what it is called where that is known."""
+
+    text: str
+    title: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The title, and the text below it."""
+        return f"{self.title}\n{self.text}".strip()
 
 
 def read_documents(files: Sequence[Path]) -> list[Document]:

@@ -1,4 +1,4 @@
-"""What is known of a run that makes an encoder: its settings, and how its stages ended.
+"""What is known of a run that makes a model in stages: its settings, and how its stages ended.
 
 A setting is held to as soon as something has learned by it, and no sooner: a path that was wrong or
 a learning rate that was too high is corrected, and the run started again.
@@ -13,31 +13,21 @@ from typing import Any
 from transformer.checkpoint import write_whole
 from transformer.errors import TrainingError
 from transformer.journal import unwritable
-from transformer.run import STATE, Trained
+from transformer.run import Trained
+from transformer.staged import Stages
 
-FILE, PRETRAINED = "run.json", "pretrained"
+FILE = "run.json"
 
 _BUDGETS = {"steps", "minutes", "checkpoint_minutes"}  # what may change when a run goes on
-_OF_CONTRAST = (
-    "contrast",
-    "data.pairs",
-    "data.graded",
-    "data.judged",
-)  # the first stage knows nothing of them
 
 
-def begun(work: Path) -> set[str]:
-    """The stages of which something is kept in a run's folder."""
-    found = {name for name in ("pretrain", "contrast") if (work / name / STATE).is_file()}
-    return found | ({"pretrain"} if (work / PRETRAINED).exists() else set())
-
-
-def take_up(work: Path, config: Mapping[str, Any]) -> dict[str, Any]:
+def take_up(work: Path, config: Mapping[str, Any], stages: Stages) -> dict[str, Any]:
     """The record of a run that goes on with these settings; a new one where nothing is known.
 
     Args:
         work: the run's folder
         config: every setting, as JSON has it
+        stages: of the run
 
     Raises:
         TrainingError: what is kept there was learned with other settings, or is no record.
@@ -45,7 +35,7 @@ def take_up(work: Path, config: Mapping[str, Any]) -> dict[str, Any]:
     now = json.loads(json.dumps(config, default=str))
     before = _read(work / FILE)
     if before is not None:
-        _require_same(work, sorted(_changed(before["config"], now)))
+        _require_same(work, sorted(_changed(before["config"], now)), stages)
     return keep(work, {"config": now, "stages": before["stages"] if before else {}})
 
 
@@ -82,14 +72,14 @@ def _damaged(file: Path) -> TrainingError:
     return TrainingError(f"{file} is damaged: delete {file.parent} to begin anew")
 
 
-def _require_same(work: Path, changed: list[str]) -> None:
-    learned = begun(work)
-    late = [name for name in changed if name.startswith(_OF_CONTRAST)]
+def _require_same(work: Path, changed: list[str], stages: Stages) -> None:
+    learned = stages.begun(work)
+    late = [name for name in changed if name.startswith(stages.of_second)]
     early = [name for name in changed if name not in late]
-    held = sorted((early if learned else []) + (late if "contrast" in learned else []))
+    held = sorted((early if learned else []) + (late if stages.second in learned else []))
     if not held:
         return
-    anew = "" if early else f", delete {work / 'contrast'} to begin that stage anew"
+    anew = "" if early else f", delete {work / stages.second} to begin that stage anew"
     raise TrainingError(
         f"{work} holds a run with other settings of {', '.join(held)}: set them back to go on "
         f"with it{anew}, or give another folder"
