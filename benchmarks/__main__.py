@@ -30,6 +30,7 @@ class Benchmark(StrEnum):
 
     embedding = "embedding"
     generation = "generation"
+    kept = "kept"
     ingest = "ingest"
     retrieval = "retrieval"
     answers = "answers"
@@ -64,7 +65,7 @@ def run(
         list[Benchmark] | None,
         typer.Argument(
             metavar="[NAME]...",
-            help="embedding, generation, ingest, retrieval, answers, memory, similarity, "
+            help="embedding, generation, kept, ingest, retrieval, answers, memory, similarity, "
             "training, scale; all but scale if none is named.",
         ),
     ] = None,
@@ -126,6 +127,8 @@ def measured(names: list[Benchmark], options: Options) -> Iterator[Table]:
     for name in names:
         if name is Benchmark.scale:
             yield from _scale(options)
+        elif name is Benchmark.kept:
+            yield from _kept(options)
         else:
             yield _table(name, options)
 
@@ -199,8 +202,19 @@ def _table(name: Benchmark, options: Options) -> Table:
                 steps=options.rounds,
                 threads=options.threads,
             )
-        case Benchmark.all | Benchmark.scale:
+        case Benchmark.all | Benchmark.kept | Benchmark.scale:
             raise AssertionError("each is taken apart before")
+
+
+def _kept(options: Options) -> Iterator[Table]:
+    from benchmarks import kept
+
+    return kept.measure(
+        generator=locate(options.generator, options.models),
+        data=options.data,
+        rounds=options.rounds,
+        threads=options.threads,
+    )
 
 
 def _scale(options: Options) -> tuple[Table, Table]:

@@ -10,7 +10,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks.likelihoods import kept_likelihoods
+from benchmarks.likelihoods import kept_votes
 from benchmarks.passages import SAMPLES
 from benchmarks.table import Row, Table, as_json, show
 from encoder import Embedder
@@ -20,7 +20,7 @@ from rag.judged import JudgedCorpus, read_corpus
 from rag.metrics import METRICS, paired, per_query
 from rag.models import locate
 from rag.records import Hit
-from rag.rerank import TOP, WEIGHT, passage, reranked
+from rag.rerank import TOP, WEIGHT, reranked
 from rag.retrieve import retrieve
 from rag.settings import load_settings
 from rag.trial import Trial, library_of, listed
@@ -130,17 +130,8 @@ def _votes(
     corpus: JudgedCorpus, hits: Mapping[str, Sequence[Hit]], writer: Writer, cache: Path | None
 ) -> dict[str, NDArray[np.float32]]:
     """Likelihoods of each question behind its first hits."""
-    keys, passages = list(hits), dict[str, int]()
-    pairs = [
-        (question, passages.setdefault(passage(hit), len(passages)))
-        for question, key in enumerate(keys)
-        for hit in hits[key][:TOP]
-    ]
-    found = kept_likelihoods(
-        writer, [corpus.queries[key] for key in keys], list(passages), pairs, cache
-    )
-    stops = np.cumsum([len(hits[key][:TOP]) for key in keys])[:-1]
-    return dict(zip(keys, np.split(found, stops), strict=True))
+    asked = ((corpus.queries[key], found[:TOP]) for key, found in hits.items())
+    return dict(zip(hits, kept_votes(writer, asked, cache), strict=True))
 
 
 def main(

@@ -2,6 +2,9 @@
 
 The query likelihood of Ponte & Croft (1998), by a language model that was trained for nothing of
 the kind (Sachan et al. 2022, "Improving Passage Retrieval with Zero-Shot Question Generation").
+
+Many questions at once are asked in rows of a passage and its questions. One question of a search
+is asked behind kept passages, so that its own tokens are all that goes through the model.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,8 +17,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from generator.blocks import Block, Frame, PassageCaches
 from generator.model import Generator
 from generator.writer import Writer
+from transformer.cache import Cache, Joined
 from transformer.errors import LengthError, ModelError
 from transformer.position import Rotation
 from transformer.tokenizer import Tokenizer
@@ -64,18 +69,20 @@ def pair_likelihoods(
     pairs: Sequence[tuple[int, int]],
     *,
     passage_tokens: int = PASSAGE_TOKENS,
+    frame: Frame | None = None,
 ) -> NDArray[np.float32]:
     """As `likelihoods`, for (question, passage) pairs by their places: (pairs,).
 
     A passage is computed once for the questions that share it, so many questions at once are
-    cheaper than one after another.
+    cheaper than one after another. A `frame` says what stands around them, as kept caches do.
     """
     if passage_tokens < 1:
         raise ValueError(f"passage_tokens ({passage_tokens}) must be at least 1")
     if not pairs:
         return np.empty(0, np.float32)
+    frame = frame or plain(writer.tokenizer)
     limit = writer.model.config.max_tokens
-    rows = _rows(writer.tokenizer, questions, passages, pairs, passage_tokens, limit)
+    rows = _rows(writer.tokenizer, questions, passages, pairs, passage_tokens, limit, frame)
     vectors, targets, owners = [], [], []
     for batch in _batches(rows):
         x, asked = _hidden(writer.model, batch), _asked(batch)
@@ -87,6 +94,65 @@ def pair_likelihoods(
     sums = torch.zeros(len(pairs)).index_add_(0, owner, scores)
     means: NDArray[np.float32] = (sums / owner.bincount(minlength=len(pairs))).numpy()
     return means
+
+
+def plain(tokenizer: Tokenizer) -> Frame:
+    """A text that holds nothing but a passage and a question."""
+    start = tokenizer.encode_for_model([""])[0][:1]  # the token that some models begin a text with
+    return Frame(tuple(start), (), tuple(tokenizer.encode(_BETWEEN)))
+
+
+@torch.inference_mode()
+def likelihoods_behind(
+    caches: PassageCaches,
+    question: str,
+    passages: Sequence[str],
+    *,
+    passage_tokens: int = PASSAGE_TOKENS,
+) -> NDArray[np.float32]:
+    """As `likelihoods`, behind what stands in the caches' frame; what is read of a passage is kept.
+
+    Args:
+        caches: of the model that is asked, behind the prefix that it is asked with
+        question: any text but blank
+        passages: texts; special tokens in them are plain
+        passage_tokens: as for `likelihoods`
+
+    Raises:
+        ValueError, LengthError, ModelError: as `likelihoods`.
+    """
+    if passage_tokens < 1:
+        raise ValueError(f"passage_tokens ({passage_tokens}) must be at least 1")
+    model, ids = caches.model, _question(caches.tokenizer, question)
+    if not passages:
+        return np.empty(0, np.float32)
+    room = _room(len(_around(caches.frame)) + len(ids), model.config.max_tokens)
+    blocks = caches.blocks(passages, min(passage_tokens, room))
+    at_once = max(1, _BATCH // len(ids))
+    vectors = [
+        _foretelling(model, caches.head(), blocks[start : start + at_once], ids)
+        for start in range(0, len(blocks), at_once)
+    ]
+    rows = torch.cat(vectors).flatten(0, 1)  # (n * s, d)
+    scores = _log_probabilities(model, rows, torch.tensor(ids).repeat(len(blocks)))
+    means: NDArray[np.float32] = scores.view(len(blocks), -1).mean(1).numpy()
+    return means
+
+
+def _foretelling(
+    model: Generator, head: tuple[Tensor, Tensor], blocks: Sequence[Block], ids: Sequence[int]
+) -> Tensor:
+    """What the head reads before each of the question's s tokens, (b, s, d)."""
+    first = torch.stack([block.last for block in blocks])[:, None]
+    if len(ids) == 1:
+        return first
+    rows = [(block.keys, block.values) for block in blocks]
+    cache = Joined(head, rows, room=len(ids) - 1)
+    starts = torch.tensor([head[0].shape[3] + block.keys.shape[2] for block in blocks])
+    tokens = torch.tensor(ids[:-1]).expand(len(blocks), -1)
+    positions = starts[:, None] + torch.arange(len(ids) - 1)
+    x = _through(model, tokens, positions, mask=cache.mask, cache=cache)
+    return torch.cat([first, x], dim=1)
 
 
 @dataclass(slots=True)
@@ -118,23 +184,26 @@ def _rows(
     pairs: Sequence[tuple[int, int]],
     passage_tokens: int,
     limit: int,
+    frame: Frame,
 ) -> list[_Row]:
     """Each passage with its questions, in more than one row where they are many."""
-    start = tokenizer.encode_for_model([""])[0][:1]  # the token that some models begin a text with
-    between = tokenizer.encode(_BETWEEN)
     encoded = {i: _question(tokenizer, questions[i]) for i in {question for question, _ in pairs}}
-    room = _room(len(start) + len(between) + max(map(len, encoded.values())), limit)
+    room = _room(len(_around(frame)) + max(map(len, encoded.values())), limit)
     rows: list[_Row] = []
     latest: dict[int, _Row] = {}
     for place, (question, passage) in enumerate(pairs):
         ids, row = encoded[question], latest.get(passage)
         if row is None or len(row) + len(ids) > _ROW:
             cut = tokenizer.encode(passages[passage])[: min(passage_tokens, room)]
-            row = latest[passage] = _Row([*start, *cut, *between])
+            row = latest[passage] = _Row([*frame.head, *cut, *frame.between, *frame.asking])
             rows.append(row)
         row.questions.append(ids)
         row.pairs.append(place)
     return rows
+
+
+def _around(frame: Frame) -> tuple[int, ...]:
+    return (*frame.head, *frame.between, *frame.asking)
 
 
 def _question(tokenizer: Tokenizer, text: str) -> list[int]:
@@ -170,16 +239,27 @@ def _hidden(model: Generator, batch: Sequence[_Row]) -> Tensor:
     """What the head reads, (b, s, d); every question stands right behind its passage."""
     branches = _padded([_branches(row) for row in batch])
     positions = _padded([_positions(row) for row in batch])
-    x = model.embedding(
-        _padded([torch.tensor([*row.passage, *chain(*row.questions)]) for row in batch])
-    )
+    tokens = _padded([torch.tensor([*row.passage, *chain(*row.questions)]) for row in batch])
+    # One question a row sees all that stands before it: then the kernel needs no mask.
+    mask = None if branches.max() == 1 else branching(branches)
+    return _through(model, tokens, positions, mask=mask)
+
+
+def _through(
+    model: Generator,
+    tokens: Tensor,
+    positions: Tensor,
+    *,
+    mask: Tensor | None,
+    cache: Cache | None = None,
+) -> Tensor:
+    """Tokens (b, s) that stand at positions (b, s) to what the head reads of them, (b, s, d)."""
+    x = model.embedding(tokens)
     if model.positions is not None:
         x = x + model.positions.weight[positions + model.positions.offset]
     rotation = None if model.rotary is None else _rotation(model, positions)
-    # One question a row sees all that stands before it: then the kernel needs no mask.
-    mask = None if branches.max() == 1 else branching(branches)
-    for block in model.blocks:
-        x = block(x, mask=mask, causal=mask is None, rotation=rotation)
+    for i, block in enumerate(model.blocks):
+        x = block(x, mask=mask, causal=mask is None, rotation=rotation, cache=cache, layer=i)
     return model.norm(x)  # type: ignore[no-any-return]
 
 

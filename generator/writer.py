@@ -9,11 +9,15 @@ import torch
 
 from generator import checkpoint
 from generator.checkpoint import GeneratorCheckpoint
-from generator.decoding import FinishReason, decode
+from generator.decoding import FinishReason, Tokens, decode_from
+from generator.kept import KeptPrompts
 from generator.precision import Precision
 from generator.prompts import Message, Prompts, fit, grounded
 from generator.sampling import Sampling
+from generator.speculate import Drafts
+from generator.stepping import Stepper
 from generator.text import Detokenizer, StopFilter
+from generator.turns import Turns
 from transformer.errors import LengthError
 from transformer.tokenizer import Tokenizer
 
@@ -50,12 +54,12 @@ class Generation(Iterator[str]):
     """
 
     def __init__(
-        self, tokens: Iterator[int], tokenizer: Tokenizer, *, prompt_tokens: int, sampling: Sampling
+        self, tokens: Tokens, tokenizer: Tokenizer, *, prompt_tokens: int, sampling: Sampling
     ) -> None:
         self.prompt_tokens = prompt_tokens
         self.completion_tokens = 0
         self.finish_reason: FinishReason | None = None
-        self._max_tokens = sampling.max_tokens
+        self._ended: FinishReason = "stop"  # as the tokens themselves ended
         self._pieces = self._write(tokens, Detokenizer(tokenizer), StopFilter(sampling.stop))
 
     def __next__(self) -> str:
@@ -66,23 +70,30 @@ class Generation(Iterator[str]):
         self._pieces.close()
 
     def _write(
-        self, tokens: Iterator[int], detokenizer: Detokenizer, stops: StopFilter
+        self, tokens: Tokens, detokenizer: Detokenizer, stops: StopFilter
     ) -> abc.Generator[str, None, None]:
-        for token in tokens:
+        for token in self._heard(tokens):
             self.completion_tokens += 1
             if piece := stops.push(detokenizer.push(token)):
                 yield piece
             if stops.stopped:
                 break
         tail = stops.push(detokenizer.flush()) + stops.flush()
-        cut = self.completion_tokens == self._max_tokens and not stops.stopped
-        self.finish_reason = "length" if cut else "stop"
+        self.finish_reason = "stop" if stops.stopped else self._ended
         if tail:
             yield tail
+
+    def _heard(self, tokens: Tokens) -> Iterator[int]:
+        self._ended = yield from tokens
 
 
 class Writer:
     """Writes answers with one model.
+
+    Any thread may ask. Answers that are written at once take turns, a step each, in the order in
+    which they came. The beginnings of prompts are kept, so that what a prompt shares with an
+    earlier one is not read again, and greedy answers are drafted from their prompts: both change
+    the time, and nothing in the answer.
 
     Args:
         loaded: the model and what belongs to it
@@ -103,6 +114,8 @@ class Writer:
         self.parameters = loaded.parameters
         self._ends = frozenset(loaded.chat.ends)
         self._prompts = Prompts(loaded.chat, loaded.tokenizer)
+        self._kept = KeptPrompts(loaded.model)
+        self._turns = Turns()
 
     @classmethod
     def load(
@@ -153,8 +166,29 @@ class Writer:
             max_tokens=min(sampling.max_tokens, room),
             stop=(*sampling.stop, *self._prompts.stops),
         )
-        tokens = decode(self.model, prompt, sampling, ends=self._ends, rng=rng)
+        tokens = self._tokens(prompt, sampling, rng)
         return Generation(tokens, self.tokenizer, prompt_tokens=len(prompt), sampling=sampling)
+
+    def _tokens(self, prompt: Sequence[int], sampling: Sampling, rng: torch.Generator) -> Tokens:
+        stepper = Stepper(self.model)
+        with self._turns:
+            cache = self._kept.begin(prompt, sampling.max_tokens)
+            logits = stepper.prefill(cache, prompt[cache.length :])
+            self._kept.keep(prompt, cache)
+        # Without a kernel that takes several tokens like one after the other, drafts gain nothing.
+        drafted = sampling.temperature == 0 and stepper.rows > 1
+        return (
+            yield from decode_from(
+                stepper,
+                cache,
+                logits,
+                sampling,
+                ends=self._ends,
+                rng=rng,
+                drafts=Drafts(prompt) if drafted else None,
+                turn=self._turns,
+            )
+        )
 
     def write(
         self, messages: Sequence[Message], sampling: Sampling, rng: torch.Generator

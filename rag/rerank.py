@@ -11,6 +11,7 @@ from index.analysis import is_korean
 from rag.chunking import encoded_text
 from rag.errors import ModelMissing, NotFound, Unreadable
 from rag.loaded import LoadedModels, speaks
+from rag.prompts import SYSTEM
 from rag.records import Hit
 
 if TYPE_CHECKING:
@@ -30,10 +31,19 @@ class Reranker:
 
     def __call__(self, query: str, hits: Sequence[Hit]) -> tuple[Hit, ...]:
         """The hits in their new order, the first `top` of them voted on."""
-        from generator.likelihood import likelihoods
+        return reranked(hits, votes(self.writer, query, hits[: self.top]), self.weight)
 
-        passages = [passage(hit) for hit in hits[: self.top]]
-        return reranked(hits, likelihoods(self.writer, query, passages), self.weight)
+
+def votes(writer: "Writer", query: str, hits: Sequence[Hit]) -> NDArray[np.float32]:
+    """How likely a writer finds the query behind each hit; it keeps what it read of them.
+
+    It reads them as where it answers from them, behind the same words.
+    """
+    from generator.blocks import caches_of
+    from generator.likelihood import likelihoods_behind
+
+    caches = caches_of(writer, SYSTEM)
+    return likelihoods_behind(caches, query, [passage(hit) for hit in hits])
 
 
 def choose(
@@ -93,22 +103,22 @@ def reranked(
         likelihoods: of the first of them, in their order
         weight: 0 changes no order
     """
-    votes = weight * stretched(likelihoods)
+    added = weight * stretched(likelihoods)
     first = [
         replace(hit, score=hit.score + float(vote), likelihood=float(likelihood))
-        for hit, vote, likelihood in zip(hits, votes, likelihoods, strict=False)
+        for hit, vote, likelihood in zip(hits, added, likelihoods, strict=False)
     ]
     first.sort(key=lambda hit: -hit.score)  # stable: equal scores stay in their order
     ordered = [*first, *hits[len(first) :]]
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(ordered, start=1))
 
 
-def stretched(likelihoods: NDArray[np.float32]) -> NDArray[np.float32]:
+def stretched(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """From 0, the least of them, to 1; equal ones say nothing and are 0."""
-    spread = np.ptp(likelihoods) if len(likelihoods) else 0
+    spread = np.ptp(values) if len(values) else 0
     if not spread:
-        return np.zeros_like(likelihoods)
-    return np.asarray((likelihoods - likelihoods.min()) / spread, np.float32)
+        return np.zeros_like(values)
+    return np.asarray((values - values.min()) / spread, np.float32)
 
 
 def _not_understood(query: str) -> str:

@@ -1,5 +1,7 @@
 """Keys and values, computed once: preallocated, aware of their length, raising when full."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -50,6 +52,16 @@ class Cache:
         values.narrow(2, self.length, v.shape[2]).copy_(v)
         return keys.narrow(2, 0, stop), values.narrow(2, 0, stop)
 
+    def extend(self, keys: Tensor, values: Tensor) -> None:
+        """Take what was computed elsewhere, (n_layers, b or 1, g, s, e), into every layer at once.
+
+        Raises:
+            LengthError: as `append`.
+        """
+        for layer in range(self.keys.shape[0]):
+            self.append(layer, keys[layer], values[layer])
+        self.advance(keys.shape[3])
+
     def advance(self, positions: int) -> None:
         """Count `positions` more as filled, in every layer."""
         self.length += positions
@@ -64,3 +76,60 @@ class Cache:
         """Row i of the batch goes on from what row rows[i] held: beams change places."""
         self.keys[:, :, :, : self.length] = self.keys[:, rows, :, : self.length]
         self.values[:, :, :, : self.length] = self.values[:, rows, :, : self.length]
+
+
+class Joined(Cache):
+    """Rows that go on from kept stretches of unlike length, for one pass and no further.
+
+    Each row holds the shared stretch, its own, room up to the longest own one, and what the pass
+    appends: t = shared + longest + s. They are laid side by side a layer at a time, in memory for
+    one layer, which is read again before it has left the processor's cache.
+
+    Args:
+        shared: keys and values (n_layers, 1, g, p, e) before every row's own
+        own: keys and values (n_layers, g, n_i, e) of row i
+        room: s, positions of the pass
+    """
+
+    def __init__(
+        self,
+        shared: tuple[Tensor, Tensor],
+        own: Sequence[tuple[Tensor, Tensor]],
+        *,
+        room: int,
+    ) -> None:
+        _, _, n_kv_heads, before, head_width = shared[0].shape
+        self.start = before + max(keys.shape[2] for keys, _ in own)  # column of the pass
+        super().__init__(
+            n_layers=1,
+            batch=len(own),
+            n_kv_heads=n_kv_heads,
+            capacity=self.start + room,
+            head_width=head_width,
+            dtype=shared[0].dtype,
+        )
+        # The gap behind a short row is hidden by a mask, which does not hide what is no number.
+        self.keys.zero_()
+        self.values.zero_()
+        self._shared, self._own = shared, own
+
+    @property
+    def mask(self) -> Tensor:
+        """Each of s positions sees its row's stretches and the pass up to itself: (b, 1, s, t)."""
+        before = self._shared[0].shape[3]
+        stops = torch.tensor([before + keys.shape[2] for keys, _ in self._own])
+        columns = torch.arange(self.capacity)
+        steps = self.start + torch.arange(self.capacity - self.start)
+        seen = (columns >= self.start) & (columns <= steps[:, None])  # (s, t)
+        return ((columns < stops[:, None])[:, None] | seen)[:, None]
+
+    def append(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """All of a layer, (b, g, t, e) each; good until the next layer is asked for."""
+        before = self._shared[0].shape[3]
+        for mine, part, new in ((self.keys[0], 0, k), (self.values[0], 1, v)):
+            mine[:, :, :before] = self._shared[part][layer]
+            for row, own in enumerate(self._own):
+                kept = own[part][layer]
+                mine[row, :, before : before + kept.shape[1]] = kept
+            mine[:, :, self.start :] = new
+        return self.keys[0], self.values[0]

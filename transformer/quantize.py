@@ -4,14 +4,15 @@ At one row a product is bound by reading the matrix, so fewer bits are faster; a
 bound by arithmetic, so a dense copy in the processor's fast format serves those.
 
 Torch's kernels for few bits are vectorised for bfloat16 rows and scales alone (for float32 they
-are 20 times slower); they sum in float32.
+are 20 times slower); they sum in float32. Where the install could compile our own for four bits,
+these are taken: faster, and a file's own scales stay as they are.
 """
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer import runtime
+from transformer import compiled, runtime
 
 GROUP = 32  # columns that share a scale: the group of GGUF's 4-bit types
 _VECTOR = 16  # columns that the 8-bit kernel reads at once
@@ -33,12 +34,12 @@ class QuantizedLinear(nn.Module):
         if rows.shape[0] > FEW_ROWS:
             y = F.linear(x.to(self.dense.dtype), self.dense)
         else:
-            y = self.product(rows.bfloat16()).view(*x.shape[:-1], -1)
+            y = self.product(rows).view(*x.shape[:-1], -1)
         y = y if self.bias is None else y + self.bias
         return y.to(x.dtype)
 
     def product(self, rows: Tensor) -> Tensor:
-        """rows (n, in) bf16 times the quantised matrix: (n, out) bf16."""
+        """rows (n, in) times the quantised matrix: (n, out)."""
         raise AssertionError("a quantised layer must bring its product")
 
     def dequantized(self) -> Tensor:
@@ -64,6 +65,7 @@ class Int8Linear(QuantizedLinear):
         self.register_buffer("scales", scales, persistent=False)
 
     def product(self, rows: Tensor) -> Tensor:
+        rows = rows.bfloat16()
         padded = F.pad(rows, (0, self.pad)) if self.pad else rows
         return torch._weight_int8pack_mm(padded, self.matrix, self.scales)
 
@@ -72,15 +74,16 @@ class Int8Linear(QuantizedLinear):
 
 
 class Int4Linear(QuantizedLinear):
-    """A scale and an offset for each group of 32 columns: w = scale * q + minimum, q in 0..15.
+    """A scale and a minimum for each group of 32 columns: w = scale * q + minimum, q in 0..15.
 
     That is GGUF's Q4_1, and a group of such a file has its smallest and largest value at q = 0
-    and 15; taking the grid from these two recovers the file's own q. Scale and offset are kept in
-    bfloat16: an error of a 60th of a step, where rounding to the grid costs up to half a step.
+    and 15; taking the grid from these two recovers the file's own q. The compiled kernels keep
+    the grid in float16, as the file does. Torch's take it in bfloat16: an error of a 60th of a
+    step, where rounding to the grid costs up to half a step.
     """
 
-    packed: Tensor
-    grid: Tensor
+    packed: Tensor  # as `compiled.pack` gives it, or as torch's kernel wants it
+    grid: Tensor | None  # of torch's kernel: (groups, out, 2)
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         super().__init__(weight, bias)
@@ -91,18 +94,26 @@ class Int4Linear(QuantizedLinear):
         low, high = groups.aminmax(dim=-1)  # (out, groups)
         scale = ((high - low) / 15).clamp_min(1e-12)
         q = ((groups - low[..., None]) / scale[..., None]).round().to(torch.int32)
-        packed = torch.ops.aten._convert_weight_to_int4pack_for_cpu(q.view(out, width), 1)
-        # The kernel computes (q - 8) * scale + zero.
-        grid = torch.stack([scale.t(), (low + 8 * scale).t()], dim=-1).bfloat16()
+        grid = None
+        if compiled.library() is not None:
+            packed = compiled.pack(q.view(out, width), scale, low)
+        else:
+            packed = torch.ops.aten._convert_weight_to_int4pack_for_cpu(q.view(out, width), 1)
+            # The kernel computes (q - 8) * scale + zero.
+            grid = torch.stack([scale.t(), (low + 8 * scale).t()], dim=-1).bfloat16().contiguous()
         self.register_buffer("packed", packed, persistent=False)
-        self.register_buffer("grid", grid.contiguous(), persistent=False)  # (groups, out, 2)
+        self.register_buffer("grid", grid, persistent=False)
 
     def product(self, rows: Tensor) -> Tensor:
+        if self.grid is None:
+            return compiled.multiply(rows, self.packed)
         kernel = torch._weight_int4pack_mm_for_cpu
-        result: Tensor = kernel(rows, self.packed, GROUP, self.grid)
+        result: Tensor = kernel(rows.bfloat16(), self.packed, GROUP, self.grid)
         return result
 
     def dequantized(self) -> Tensor:
+        if self.grid is None:
+            return compiled.unpack(self.packed)
         # The float32 kernel, slow as it is, rounds nothing: these are the numbers themselves.
         identity, grid = torch.eye(self.grid.shape[0] * GROUP), self.grid.float()
         kernel = torch.ops.aten._weight_int4pack_mm_for_cpu

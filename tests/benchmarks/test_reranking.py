@@ -8,12 +8,16 @@ import numpy as np
 import pytest
 
 from benchmarks import reranking
-from benchmarks.likelihoods import kept_likelihoods
+from benchmarks.likelihoods import kept_votes
 from encoder import Embedder, EncoderConfig
 from encoder.checkpoint import save
 from generator import Writer, checkpoint
-from generator.likelihood import pair_likelihoods
+from generator.blocks import caches_of
+from generator.likelihood import likelihoods_behind
 from rag.judged import read_corpus
+from rag.prompts import SYSTEM
+from rag.records import Hit
+from rag.rerank import passage
 from rag.retrieve import retrieve
 from rag.trial import library_of
 from tests.builders import encoder_checkpoint
@@ -66,16 +70,20 @@ def test_a_task_is_measured_and_a_second_run_computes_nothing(
     assert (row["name"], row["queries"]) == ("tiny", 3)
     assert {"fused", "reranked", "difference", "low", "high", "p"} <= set(row)
     assert measured(2)["queries"] == 2
-    monkeypatch.setattr("benchmarks.likelihoods.pair_likelihoods", None)  # would fail if asked
+    monkeypatch.setattr("benchmarks.likelihoods.votes", None)  # would fail if asked
     assert measured(10) == row
 
 
-def test_a_vote_for_the_right_document_is_a_gain(data: Path, tmp_path: Path) -> None:
+def _found(data: Path, folder: Path, query: str) -> tuple[Hit, ...]:
     config = EncoderConfig(vocab_size=97, d_model=16, n_layers=1, n_heads=2, d_ff=24, max_tokens=64)
-    save(encoder_checkpoint(config), tmp_path / "encoder")
-    corpus, embedder = read_corpus(data / "tiny"), Embedder.load(tmp_path / "encoder")
+    save(encoder_checkpoint(config), folder / "encoder")
+    corpus, embedder = read_corpus(data / "tiny"), Embedder.load(folder / "encoder")
     with library_of(corpus.documents, embedder, "tiny", cache=None) as trial:
-        found = retrieve("w1", collection=trial.collection, embedder=embedder, k=4).hits
+        return retrieve(query, collection=trial.collection, embedder=embedder, k=4).hits
+
+
+def test_a_vote_for_the_right_document_is_a_gain(data: Path, tmp_path: Path) -> None:
+    corpus, found = read_corpus(data / "tiny"), _found(data, tmp_path, "w1")
     assert len(found) == 4
     even = [replace(hit, score=1 - 0.01 * place) for place, hit in enumerate(found)]
     hits = dict.fromkeys(QUERIES, even)
@@ -95,18 +103,18 @@ def test_a_vote_for_the_right_document_is_a_gain(data: Path, tmp_path: Path) -> 
     assert float(str(reranking.compared(corpus, hits, against)["difference"])) < 0
 
 
-def test_a_stopped_run_goes_on_from_its_file(tmp_path: Path) -> None:
+def test_a_stopped_run_goes_on_from_its_file(data: Path, tmp_path: Path) -> None:
     writer = Writer(loaded(generator(max_tokens=512), tokenizer()))
-    questions, passages = ["Who?", "Why?"], ["a bell", "a hall", "hello"]
-    pairs = [(0, 2), (1, 0), (0, 0), (1, 1)]
-    expected = pair_likelihoods(writer, questions, passages, pairs)
+    hits = _found(data, tmp_path, "w1")
+    asked = [("Who?", hits[:3]), ("Why?", hits[1:]), ("Why?", ())]
+    caches, cache = caches_of(writer, SYSTEM), tmp_path / "cache"
+    expected = [likelihoods_behind(caches, q, [passage(hit) for hit in some]) for q, some in asked]
 
-    assert kept_likelihoods(writer, questions, passages, pairs[:2], tmp_path).tolist() == (
-        pytest.approx(expected[:2], abs=1e-5)
-    )
-    (file,) = tmp_path.iterdir()
+    (first,) = kept_votes(writer, asked[:1], cache)
+    assert first.tolist() == pytest.approx(expected[0].tolist(), abs=1e-5)
+    (file,) = cache.iterdir()
     with file.open("a", encoding="utf-8") as lines:
         lines.write('{"half a li')  # a stop in the middle of a write
-    for cache in (tmp_path, tmp_path, None):
-        found = kept_likelihoods(writer, questions, passages, pairs, cache)
-        np.testing.assert_allclose(found, expected, atol=1e-5)
+    for folder in (cache, cache, None):
+        for found, votes in zip(kept_votes(writer, asked, folder), expected, strict=True):
+            np.testing.assert_allclose(found, votes, atol=1e-5)

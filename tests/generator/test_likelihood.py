@@ -11,7 +11,15 @@ from tokenizers import processors
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from generator import Generator, Writer, checkpoint
-from generator.likelihood import PASSAGE_TOKENS, branching, likelihoods, pair_likelihoods
+from generator.blocks import Frame, PassageCaches
+from generator.kept import Kept
+from generator.likelihood import (
+    PASSAGE_TOKENS,
+    branching,
+    likelihoods,
+    likelihoods_behind,
+    pair_likelihoods,
+)
 from tests.generator.builders import config, generator, loaded, published, save_foreign, tokenizer
 from transformer import LengthError, ModelError, Tokenizer
 
@@ -177,3 +185,81 @@ def test_branches_see_the_trunk_and_themselves() -> None:
         [1, 1, 1, 1, 0],
         [1, 1, 0, 0, 1],
     ]
+
+
+def kept(of: Writer) -> PassageCaches:
+    frame = Frame.of_chat(of, "Answer from the passages.")
+    return PassageCaches(of.model, of.tokenizer, of.fingerprint, frame, Kept(1 << 24))
+
+
+@pytest.mark.parametrize("changes", [{}, {"positions": "learned", "norm": "layer"}])
+def test_kept_passages_score_as_those_that_are_read_with_the_question(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = writer(max_tokens=512, **changes)
+    caches = kept(of)
+    cold = pair_likelihoods(of, QUESTIONS, PASSAGES, EVERY, frame=caches.frame)
+    cold = cold.reshape(len(PASSAGES), len(QUESTIONS))
+
+    likelihoods_behind(caches, QUESTIONS[0], PASSAGES[:2])  # some of them are kept already
+    for question, expected in zip(QUESTIONS, cold.T, strict=True):
+        found = likelihoods_behind(caches, question, PASSAGES)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+
+    again = likelihoods_behind(caches, QUESTIONS[0], PASSAGES)
+    monkeypatch.setattr(of.model, "hidden", None)  # would fail if a passage were read
+    np.testing.assert_array_equal(likelihoods_behind(caches, QUESTIONS[0], PASSAGES), again)
+
+
+def test_the_frame_of_kept_passages_is_part_of_the_prompt() -> None:
+    of = writer(max_tokens=512)
+    frame, encode = kept(of).frame, of.tokenizer.encode
+    before = [*frame.head, *encode("hello"), *encode("\n\nQuestion:")]
+    asked = encode(" Why?")
+    with torch.inference_mode():
+        logits = of.model(torch.tensor([before + asked]))[0].log_softmax(-1)
+    at = range(len(before) - 1, len(before) + len(asked) - 1)
+
+    found = likelihoods_behind(kept(of), "Why?", ["hello"])
+
+    assert found[0] == pytest.approx(float(logits[list(at), asked].mean()), abs=1e-4)
+
+
+def test_many_passages_go_in_parts_and_cut_alike() -> None:
+    of = writer(max_tokens=512)
+    passages = [f"{i} " + "x" * 30 for i in range(40)]  # 40 of 31 tokens are over one part
+    found = likelihoods_behind(kept(of), QUESTIONS[3], passages, passage_tokens=9)
+    pairs = [(0, i) for i in range(40)]
+    expected = pair_likelihoods(
+        of, [QUESTIONS[3]], passages, pairs, passage_tokens=9, frame=kept(of).frame
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_what_cannot_be_scored_behind_kept_passages_is_said() -> None:
+    caches = kept(writer(max_tokens=512))
+    assert likelihoods_behind(caches, "Why?", []).shape == (0,)
+    with pytest.raises(ValueError, match="the question is blank"):
+        likelihoods_behind(caches, " ", ["hello"])
+    with pytest.raises(ValueError, match=r"passage_tokens \(0\) must be at least 1"):
+        likelihoods_behind(caches, "Why?", ["hello"], passage_tokens=0)
+    with pytest.raises(LengthError, match="a passage has to stand before it"):
+        likelihoods_behind(kept(writer(max_tokens=64)), "w" * 40, ["hello"])
+
+
+@pytest.mark.parametrize("precision", ["int8", "int4"])
+def test_few_bits_keep_the_order_where_it_is_clear(tmp_path: Path, precision: Any) -> None:
+    folder = tmp_path / "model"
+    checkpoint.save(loaded(generator(max_tokens=512, d_model=64, d_ff=96), tokenizer()), folder)
+    scores = {}
+    for kind in ("fp32", precision):
+        of = Writer(checkpoint.load(folder, kind))
+        caches = kept(of)
+        for _ in range(2):
+            scores[kind] = likelihoods_behind(caches, QUESTIONS[0], PASSAGES)
+    whole, few = scores["fp32"], scores[precision]
+    np.testing.assert_allclose(few, whole, atol=0.1)
+    clear = np.abs(whole[:, None] - whole) > 0.2
+    assert clear.any()
+    assert ((few[:, None] < few) == (whole[:, None] < whole))[clear].all()

@@ -11,7 +11,9 @@ import pytest
 import torch
 
 from generator import Message, Sampling, Writer
-from generator.decoding import decode
+from generator.decoding import decode, decode_from
+from generator.speculate import Drafts
+from generator.stepping import Stepper
 from transformer.runtime import seeded
 
 _INSTALLED = platformdirs.user_data_path("attest") / "models" / "smollm2"
@@ -74,13 +76,34 @@ def test_four_bits_give_an_answer_that_ends_by_itself(small: Writer) -> None:
     assert (written.text, written.finish_reason) == ("The capital of France is Paris.", "stop")
 
 
+@pytest.mark.parametrize("penalty", [1.0, 1.1])
+def test_drafts_change_no_token_of_a_real_answer(small: Writer, penalty: float) -> None:
+    passage = (
+        "The tower was opened in 1889. It is 330 metres tall and has three levels for visitors. "
+        "The first two can be reached by stairs and lifts, the third by lift alone."
+    )
+    stepper = Stepper(small.model)
+    for question in ("How tall is the tower?", "Repeat the passage word for word."):
+        fitted = small.fit("Answer from the passage.", question, [passage], reserve=60)
+        prompt = small._prompts.encode(fitted.messages)
+        sampling, answers = Sampling(max_tokens=60, repetition_penalty=penalty), list[list[int]]()
+        for drafts in (None, Drafts(prompt)):
+            cache = small.model.new_cache(len(prompt) + 60)
+            logits = stepper.prefill(cache, prompt)
+            tokens = decode_from(
+                stepper, cache, logits, sampling, ends=(0, 2), rng=seeded(0), drafts=drafts
+            )
+            answers.append(list(tokens))
+        assert answers[0] == answers[1]
+
+
 def test_four_bits_stay_near_the_whole_model(whole: Writer, small: Writer) -> None:
     tokens = small.tokenizer.encode("Rain is likely in the north, while the south stays dry. " * 3)
     with torch.inference_mode():
         expected = whole.model(torch.tensor([tokens]))[0].log_softmax(-1)
         cache = small.model.new_cache(len(tokens))
-        steps = [small.model(torch.tensor([[token]]), cache)[0] for token in tokens]
-        actual = torch.cat(steps).log_softmax(-1)
+        stepper = Stepper(small.model)
+        actual = torch.cat([stepper.step([cache], [token]) for token in tokens]).log_softmax(-1)
     divergence = (expected.exp() * (expected - actual)).sum(-1)
     assert divergence.mean() < 0.02
     assert divergence.max() < 0.1

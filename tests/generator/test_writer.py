@@ -1,5 +1,6 @@
 """The writer from outside: messages in, pieces out, how it ended, and what fits."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,28 @@ def test_two_answers_at_once_do_not_meet() -> None:
     first, second = (writer.stream(_ASK, Sampling(), seeded(i)) for i in range(2))
     pairs = list(zip(first, second, strict=True))
     assert "".join(a for a, _ in pairs) == "".join(b for _, b in pairs) == "one and the same"
+
+
+def test_answers_from_several_threads_are_those_of_one() -> None:
+    writer = Writer(loaded(generator(), tokenizer()))
+    asked = [[Message("user", f"Who is number {n}?")] for n in range(4)]
+    expected = [writer.write(one, Sampling(max_tokens=30), seeded(0)) for one in asked]
+    with ThreadPoolExecutor(4) as pool:
+        answers = pool.map(lambda one: writer.write(one, Sampling(max_tokens=30), seeded(0)), asked)
+        assert list(answers) == expected
+
+
+def test_what_a_prompt_shares_with_an_earlier_one_is_not_read_again() -> None:
+    writer = Writer(loaded(generator(max_tokens=512), tokenizer()))
+    rules = Message("system", "Be brief. " * 12)
+    read: list[int] = []
+    writer.model.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].shape[1]))
+    first = writer.stream([rules, Message("user", "Who?")], Sampling(max_tokens=1), seeded(0))
+    list(first)
+    second = writer.stream([rules, Message("user", "Why?")], Sampling(max_tokens=1), seeded(0))
+    list(second)
+    assert read[0] == first.prompt_tokens
+    assert read[1] < second.prompt_tokens - 100
 
 
 def test_seeds_repeat_an_answer() -> None:

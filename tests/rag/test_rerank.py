@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generator import Writer
-from generator.likelihood import likelihoods
+from generator.blocks import caches_of
+from generator.likelihood import likelihoods_behind
 from rag import Assistant
 from rag.errors import NotFound
 from rag.loaded import LoadedModels
+from rag.prompts import SYSTEM
 from rag.records import Hit, SearchResult
 from rag.rerank import WEIGHT, Reranker, choose, passage, reranked, stretched
 from rag.retrieve import retrieve
@@ -24,7 +26,7 @@ QUERY = "How long does the warranty of the lamp last?"
 
 @pytest.fixture(scope="module")
 def writer() -> Writer:
-    return Writer(loaded(generator(max_tokens=512), tokenizer()))
+    return Writer(loaded(generator(seed=1, max_tokens=512), tokenizer()))
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +88,21 @@ def test_only_the_first_are_asked_and_read_under_their_headings(
     found = Reranker(writer, weight=0.3, top=2)(QUERY, hits)
 
     asked = {hit.chunk.id: hit.likelihood for hit in found if hit.likelihood is not None}
-    expected = likelihoods(writer, QUERY, [passage(hit) for hit in hits[:2]]).tolist()
+    passages = [passage(hit) for hit in hits[:2]]
+    expected = likelihoods_behind(caches_of(writer, SYSTEM), QUERY, passages).tolist()
     assert asked == dict(zip((hit.chunk.id for hit in hits[:2]), expected, strict=True))
     under = next(hit for hit in hits if hit.chunk.heading)
     assert passage(under).split("\n")[0].endswith(under.chunk.heading[-1])
     assert passage(under).endswith(under.chunk.text)
+
+
+def test_what_was_read_of_a_hit_is_kept_for_the_next_question(
+    hits: tuple[Hit, ...], writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reranker = Reranker(writer, top=3)
+    reranker(QUERY, hits)
+    monkeypatch.setattr(writer.model, "hidden", None)  # would fail if a passage were read
+    assert len(reranker("Who repairs it?", hits)) == len(hits)
 
 
 def _searched(library: Assistant, reranker: Reranker | None, **options: object) -> SearchResult:

@@ -6,6 +6,7 @@ from torch.testing import assert_close
 
 from tests.builders import normal
 from transformer import Cache, LengthError
+from transformer.cache import Joined
 
 
 def _cache(dtype: torch.dtype = torch.float32) -> Cache:
@@ -76,3 +77,33 @@ def test_the_cache_holds_its_own_number_format() -> None:
     cache = _cache(torch.bfloat16)
     keys, values = cache.append(0, normal(3, 2, 1, 4), normal(3, 2, 1, 4))
     assert keys.dtype == values.dtype == torch.bfloat16
+
+
+def test_extend_takes_every_layer_at_once_and_one_row_for_all() -> None:
+    filled, k, v = _filled(4)
+    cache = _cache()
+    cache.extend(k[:, :, :, :3], v[:, :, :, :3])
+    cache.extend(k[:, :1, :, 3:], v[:, :1, :, 3:])
+    assert cache.length == 4
+    assert_close(cache.keys[:, :, :, :3], filled.keys[:, :, :, :3])
+    assert_close(cache.values[:, 2, :, 3], v[:, 0, :, 3])
+    with pytest.raises(LengthError, match="holds 6 positions and 8 are needed"):
+        cache.extend(k, v)
+
+
+def test_joined_rows_hold_what_is_shared_their_own_and_the_pass() -> None:
+    shared = normal(2, 1, 2, 3, 4, seed=1), normal(2, 1, 2, 3, 4, seed=2)
+    own = [(normal(2, 2, n, 4, seed=10 + n), normal(2, 2, n, 4, seed=20 + n)) for n in (5, 1, 2)]
+    cache = Joined(shared, own, room=2)
+    seen = cache.mask
+    assert seen.shape == (3, 1, 2, 10)
+    new = normal(3, 2, 2, 4, seed=3), normal(3, 2, 2, 4, seed=4)
+    for layer in range(2):
+        got = cache.append(layer, *new)
+        for part, all_rows in enumerate(got):
+            assert all_rows.shape == (3, 2, 10, 4)
+            for row in range(3):
+                parts = shared[part][layer, 0], own[row][part][layer], new[part][row]
+                assert_close(all_rows[row][:, seen[row, 0, 1]], torch.cat(parts, dim=1))
+                assert_close(all_rows[row][:, seen[row, 0, 0]], torch.cat(parts, dim=1)[:, :-1])
+    assert torch.isfinite(cache.keys).all()
