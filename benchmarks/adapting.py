@@ -131,9 +131,15 @@ def _sides(base: np.ndarray, values: np.ndarray) -> dict[str, float | str]:
 
 
 def _precision(rows: Sequence[Row]) -> str:
-    gains = [float(str(row["dense_change"]).split()[0]) for row in rows if "dense_change" in row]
-    good = sum(gain > 0 for gain in gains)
-    return f"gate precision: {good} of {len(gains)} accepted gained on judged questions (dense)"
+    """How many accepted ones truly gained, and how many made it worse for certain."""
+    accepted = [row for row in rows if "dense_change" in row]
+    said = []
+    for side in _SIDES:
+        changes = [str(row[f"{side}_change"]) for row in accepted]
+        gained = sum(float(change.split()[0]) > 0 for change in changes)
+        worse = sum(float(change.rpartition(" ")[2].rstrip("]")) < 0 for change in changes)
+        said.append(f"{side}: {gained} gained, {worse} lost for certain")
+    return f"of {len(accepted)} accepted of {len(rows)}, on judged questions: {'; '.join(said)}"
 
 
 def _text(each: Difference) -> str:

@@ -1,8 +1,9 @@
 """The composition root: settings in, the whole product out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,26 +11,27 @@ from index import StoredDocument
 from index.analysis import is_korean
 from index.errors import ModelMismatch, UnknownDocument
 from index.records import AskedQuestion, Filter, Judgement, WordFrequencies
-from rag import history
-from rag.answer import Speakers, answer
+from rag import history, prompts
+from rag.answer import Speakers
+from rag.asking import Asked, respond
 from rag.errors import NotFound, TooLong, UsageError
 from rag.explain import shared_terms
 from rag.library import Library, Stop, never, tag_name
 from rag.loaded import speaks
 from rag.loaders.cleaning import clean, is_blank
-from rag.records import EVERYWHERE, Answer, AnswerMode, Mode, Report, SearchResult, Within
+from rag.records import EVERYWHERE, Answer, AnswerMode, Exchange, Mode, Report, SearchResult, Within
 from rag.reembed import Moved, reembed
 from rag.rerank import choose
 from rag.retrieve import retrieve
+from rag.rewriting import LEAST
 from rag.unrelated import unrelated_cosine
 
 if TYPE_CHECKING:
     from encoder import Embedder
-    from generator import Sampling
+    from generator import Sampling, Writer
     from index.verify import Verification
+    from rag.remote import RemoteWriter
     from rag.upkeep import Archived
-
-PASSAGES = 6  # hits that an answer is looked for in
 
 
 class Assistant(Library):
@@ -180,6 +182,13 @@ class Assistant(Library):
         )
         return self.catalog.matching(name, given)
 
+    def within(self, within: Within, collection: str | None = None) -> list[StoredDocument]:
+        """The readable documents that meet these conditions, by path; duplicates left out."""
+        name = collection or self.settings.collection
+        rows = [row for row in self.documents(collection) if row.status == "indexed"]
+        admitted = self._admitted(within, name) if rows else None
+        return rows if admitted is None else [row for row in rows if row.id in set(admitted)]
+
     def _id_of(self, document: str | int, collection: str) -> int:
         # A number is an id, which the filter looks for itself; a name has to be found.
         return document if isinstance(document, int) else self.find(document, collection).id
@@ -195,11 +204,14 @@ class Assistant(Library):
         seed: int = 0,
         rerank: bool | None = None,
         remember: bool = True,
+        earlier: Sequence[Exchange] = (),
+        today: date | None = None,
     ) -> Iterator[str | Answer]:
         """The answer's text piece by piece, then the whole `Answer`; raises as `search` does.
 
         A piece is empty where there is nothing to show yet: closing the iterator there stops the
-        generator within a step.
+        generator within a step. A message that asks for a summary, for what documents there are,
+        or for nothing, gets that: see `Answer.kind`.
 
         Args:
             question: any text but blank
@@ -210,21 +222,26 @@ class Assistant(Library):
             seed: for sampling with chance
             rerank: as for `search`
             remember: as for `search`
+            earlier: of the same conversation, the first first: what a follow-up leaves out is
+                found there, and `Answer.query` says what was looked for
+            today: which day "last month" is counted from; None is this machine's
+
+        Raises:
+            EngineError, also while iterating: the generator cannot be asked, or breaks off.
         """
-        name = collection or self.settings.collection
-        found = self.search(
+        asked = Asked(
             question,
-            k=PASSAGES,
+            collection,
+            mode=mode,
             within=within,
+            sampling=sampling,
+            seed=seed,
             rerank=rerank,
-            collection=collection,
-            remember=False,
+            remember=remember,
+            earlier=tuple(earlier),
+            today=today or date.today(),
         )
-        speakers = self._speakers(question, mode, name)
-        pieces = answer(question, found, speakers=speakers, mode=mode, sampling=sampling, seed=seed)
-        if not remember:
-            return pieces
-        return history.remembering(self, found.query, name, pieces)
+        return respond(self, asked)
 
     def ask(
         self,
@@ -237,6 +254,8 @@ class Assistant(Library):
         seed: int = 0,
         rerank: bool | None = None,
         remember: bool = True,
+        earlier: Sequence[Exchange] = (),
+        today: date | None = None,
     ) -> Answer:
         """The whole answer; the arguments and errors are those of `stream`."""
         *_, last = self.stream(
@@ -248,6 +267,8 @@ class Assistant(Library):
             seed=seed,
             rerank=rerank,
             remember=remember,
+            earlier=earlier,
+            today=today,
         )
         assert isinstance(last, Answer)
         return last
@@ -334,21 +355,30 @@ class Assistant(Library):
         with suppress(NotFound):
             self.models.writer()
 
-    def _speakers(self, question: str, mode: AnswerMode, collection: str) -> Speakers:
-        encoder = self.encoders.name(collection)
-        names = {"encoder": encoder}
-        writes = mode != "extract" and speaks(
-            self.settings.generator, "ko" if is_korean(question) else "en"
-        )
+    def speakers(self, question: str, mode: AnswerMode, collection: str) -> Speakers:
+        """Who answers a question: the encoder and the writer that speak its language."""
+        names = {"encoder": self.encoders.name(collection)}
+        asking = self.encoders.speaks(collection, question)
+        embedder = self.encoders.asking(collection) if asking else None
+        remote = self.models.remote
+        if mode != "extract" and remote is not None:
+            names["generator"] = remote.model
+            note = prompts.by_engine(question, remote.model, remote.url)
+            return Speakers(embedder, remote, names, leads=True, note=note)
+        writes = mode != "extract" and self._writes(question)
         if writes:
             names["generator"] = self.settings.generator
-        return Speakers(
-            embedder=self.encoders.asking(collection)
-            if self.encoders.speaks(collection, question)
-            else None,
-            writer=self.models.writer() if writes else None,
-            names=names,
-        )
+        return Speakers(embedder, self.models.writer() if writes else None, names)
+
+    def rewriter(self, question: str) -> "Writer | RemoteWriter | None":
+        """Who can put a follow-up into a whole question; see `rag.rewriting`."""
+        if self.models.remote is not None or not self._writes(question):
+            return self.models.remote
+        writer = self.models.writer()
+        return writer if writer.parameters >= LEAST else None
+
+    def _writes(self, question: str) -> bool:
+        return speaks(self.settings.generator, "ko" if is_korean(question) else "en")
 
 
 def _check_length(query: str, embedder: "Embedder | None") -> None:

@@ -6,7 +6,8 @@
     ├── ModelMissing     exit 1   HTTP 503   a known model that is not on this machine yet
     ├── TooLong          exit 1   HTTP 413   more than fits; the message names both numbers
     ├── Unreadable       exit 1   HTTP 422   a named file that cannot be read
-    └── FetchError       exit 1   HTTP 502   a model that no source would give
+    ├── FetchError       exit 1   HTTP 502   a model that no source would give
+    └── EngineError      exit 1   HTTP 502   a generator that cannot be asked or breaks off
 
 The message is for the person at the keyboard: it names the numbers and the remedy. The command
 line exits with `exit_code`, the HTTP service answers with `http_status`.
@@ -44,4 +45,8 @@ class Unreadable(AttestError):
 
 
 class FetchError(AttestError):
+    http_status = 502
+
+
+class EngineError(AttestError):
     http_status = 502

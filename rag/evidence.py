@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 from index.analysis import content_words
 from index.records import WordFrequencies
 from rag.records import Hit, SearchResult
-from rag.sentences import sentences
+from rag.statements import (
+    asks_for_a_section,
+    asks_of_orders,
+    gives_orders,
+    is_heading,
+    is_numbered,
+    spans,
+)
 from rag.unrelated import unrelated_cosine
 
 if TYPE_CHECKING:
@@ -28,7 +35,6 @@ _ASKS_NUMBER = re.compile(
     r"|when|what (time|date|year|day|percentage|price|cost|number))\b|몇|얼마|언제|며칠",
     re.IGNORECASE,
 )
-_MARKS = re.compile(r"^[#>*\s|=_-]+|[\s*#:|=_-]+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +57,28 @@ class Evidence:
 def find_evidence(
     question: str, found: SearchResult, *, embedder: "Embedder | None"
 ) -> list[Evidence]:
-    """Every sentence of the hits that is not just a heading, best first.
+    """Every sentence of the hits that says something by itself, best first.
 
     Args:
         question: as asked
         found: its hits, best first
         embedder: None where it does not speak the question's language
     """
-    spans = [(hit, span) for hit in found.hits for span in sentences(hit.chunk.text)]
-    if not spans:
+    places = [(hit, span) for hit in found.hits for span in spans(hit.chunk.text)]
+    if not places:
         return []
-    texts = [hit.chunk.text[start:end] for hit, (start, end) in spans]
+    texts = [hit.chunk.text[start:end] for hit, (start, end) in places]
     similarities = None if embedder is None else _similarities(question, texts, embedder)
-    near = _nearness(spans, texts, similarities, found.words)
+    near = _nearness(places, texts, similarities, found.words)
     wants_number = _ASKS_NUMBER.search(question) is not None
     best = max(hit.score for hit in found.hits) or 1.0
+    headings, orders = asks_for_a_section(question), asks_of_orders(question)
     evidence = []
-    for i, (hit, (start, end)) in enumerate(spans):
-        if is_heading(texts[i], hit):
+    for i, (hit, (start, end)) in enumerate(places):
+        named = is_heading(hit, start, end) and not (headings and is_numbered(texts[i]))
+        if named or (not orders and gives_orders(texts[i])):
             continue
-        follows = i > 0 and spans[i - 1][0] is hit
+        follows = i > 0 and places[i - 1][0] is hit
         score = near[i] + (_BEFORE * near[i - 1] if follows else 0) + _PASSAGE * hit.score / best
         score += _KIND * (wants_number and any(map(str.isdigit, texts[i])))
         offset = hit.chunk.start
@@ -92,14 +100,14 @@ def _similarities(question: str, texts: Sequence[str], embedder: "Embedder") -> 
 
 
 def _nearness(
-    spans: Sequence[tuple[Hit, tuple[int, int]]],
+    places: Sequence[tuple[Hit, tuple[int, int]]],
     texts: Sequence[str],
     similarities: NDArray[np.float32] | None,
     asked: WordFrequencies,
 ) -> list[float]:
     """Of each sentence to the question: its words, with those of its headings, and its meaning."""
     near = []
-    for i, (hit, _) in enumerate(spans):
+    for i, (hit, _) in enumerate(places):
         own = set(content_words(texts[i]))
         around = set(content_words(" ".join((hit.chunk.document.title, *hit.chunk.heading))))
         overlap = share(own, asked) + _AROUND * share(around - own, asked)
@@ -109,14 +117,3 @@ def _nearness(
             else _MEANING * float(similarities[i]) + (1 - _MEANING) * overlap
         )
     return near
-
-
-def is_heading(text: str, hit: Hit) -> bool:
-    """Whether it names what follows and says nothing by itself: a title, a heading, a rule."""
-    plain = _MARKS.sub("", text).casefold()
-    titles = (hit.chunk.document.title, *hit.chunk.heading)
-    return (
-        not plain
-        or text.lstrip().startswith("#")
-        or plain in (_MARKS.sub("", title).casefold() for title in titles)
-    )

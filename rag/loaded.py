@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from encoder import Embedder
     from encoder.checkpoint import EncoderCheckpoint
     from generator import Writer
+    from rag.remote import RemoteWriter
 
 ORIGIN = "origin.json"  # in the folder of an encoder that was adapted here
 
@@ -80,6 +81,19 @@ class LoadedModels:
 
         with _loading():
             return Writer.load(path)
+
+    @cached_property
+    def remote(self) -> "RemoteWriter | None":
+        """The engine that writes in the generator's place; None where the settings name none."""
+        if self._settings.generator_url is None:
+            return None
+        from rag.remote import RemoteWriter
+
+        return RemoteWriter(
+            self._settings.generator_url,
+            self._settings.generator_model,
+            self._settings.generator_key,
+        )
 
     def _set_threads(self) -> None:
         from transformer import runtime

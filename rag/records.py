@@ -4,12 +4,13 @@ file -> ExtractedText -> Chunk (index.records) -> Hit -> Passage -> Answer with 
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
 from index.records import StoredChunk, StoredDocument, WordFrequencies
 
 Mode = Literal["hybrid", "dense", "lexical"]
 AnswerMode = Literal["auto", "generate", "extract"]
+AnswerKind = Literal["lookup", "summary", "catalog", "smalltalk"]  # what a message asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,21 @@ class Answer:
     notes: tuple[str, ...]  # what the reader should know: passages left out, language
     timings_ms: dict[str, float]
     models: dict[str, str]
+    kind: AnswerKind = "lookup"
+    query: str | None = None  # what was looked for, where a follow-up was made to stand by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A question of a conversation, and what is needed to understand the next one."""
+
+    question: str
+    documents: tuple[int, ...] = ()  # that its answer rests on, where that is known
+
+    @classmethod
+    def of(cls, answer: Answer) -> Self:
+        cited = dict.fromkeys(citation.document.id for citation in answer.citations)
+        return cls(answer.question, tuple(cited))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import platformdirs
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -16,6 +16,7 @@ from pydantic_settings import (
 
 from rag.errors import UsageError
 from rag.models import DEFAULT_ENCODER, DEFAULT_GENERATOR, lasting
+from rag.remote import engine_address
 
 PREFIX = "ATTEST_"
 FILE = "attest.toml"
@@ -39,12 +40,20 @@ class Settings(BaseSettings):
     collection: str = Field(default="default", min_length=1)
     encoder: str = DEFAULT_ENCODER  # a name of the manifest, or a folder
     generator: str = DEFAULT_GENERATOR  # a name of the manifest, a folder, or a .gguf file
+    generator_url: str | None = None  # of an engine that writes in its place: http://host/v1
+    generator_model: str | None = None  # by that engine's name; None: the only one that it has
+    generator_key: str | None = Field(default=None, repr=False)  # that the engine wants to see
     threads: int | None = Field(default=None, ge=1)  # cores to use; None: all of this process
     remember_questions: bool = True  # and what was thought of answers, for `attest adapt`
     ocr: bool = False  # read scanned pages by tesseract, if it is installed
     host: str = "127.0.0.1"
     port: int = Field(default=7860, ge=0, le=65535)
     language: Literal["auto", "en", "ko"] = "auto"  # of the page; auto follows the browser
+
+    @field_validator("generator_url")
+    @classmethod
+    def _address(cls, url: str | None) -> str | None:
+        return None if url is None else engine_address(url)
 
     @classmethod
     def settings_customise_sources(

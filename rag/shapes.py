@@ -90,6 +90,8 @@ def citation(cited: Citation) -> Json:
 def answer(given: Answer) -> Json:
     return {
         "question": given.question,
+        "query": given.query,
+        "kind": given.kind,
         "answer": given.answer,
         "mode": given.mode,
         "abstained": given.abstained,

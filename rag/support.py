@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from index.analysis import content_words
-from rag.evidence import is_heading
 from rag.records import Hit
-from rag.sentences import sentences
+from rag.statements import gives_orders, quotable
 
 ENOUGH = 0.6  # share of a sentence's content words that must stand in the passage
 ALMOST_ALL = 0.9  # of them, in one sentence that states the same
@@ -34,7 +33,7 @@ def _numbers(text: str) -> set[str]:
 def stating(sentence: str, hits: Sequence[Hit]) -> tuple[Hit, int, int] | None:
     """A single sentence of a hit that says almost the same, and its span in the document's text."""
     for hit in hits:
-        for start, end in _sentences(hit):
+        for start, end in quotable(hit):
             if borne_out(sentence, hit.chunk.text[start:end], enough=ALMOST_ALL):
                 return hit, hit.chunk.start + start, hit.chunk.start + end
     return None
@@ -49,6 +48,8 @@ def supporting(sentence: str, hits: Sequence[Hit]) -> tuple[Hit, int, int] | Non
     Returns:
         hit, start and end within the document's text; None where no hit bears it out
     """
+    if gives_orders(sentence):
+        return None
     words = set(content_words(sentence))
     for hit in hits:
         text = hit.chunk.text
@@ -66,15 +67,9 @@ def supporting(sentence: str, hits: Sequence[Hit]) -> tuple[Hit, int, int] | Non
 
 def _spans(hit: Hit) -> Iterator[tuple[int, int]]:
     """Each sentence of the hit, and each two in a row."""
-    own = _sentences(hit)
+    own = quotable(hit)
     yield from own
     yield from ((one[0], two[1]) for one, two in pairwise(own))
-
-
-def _sentences(hit: Hit) -> list[tuple[int, int]]:
-    """The spans of the hit's sentences that are no headings."""
-    text = hit.chunk.text
-    return [span for span in sentences(text) if not is_heading(text[span[0] : span[1]], hit)]
 
 
 def _closeness(words: set[str], text: str) -> float:

@@ -33,7 +33,8 @@ def with_markers(given: Answer) -> str:
 
 
 def answer(given: Answer) -> str:
-    lines = [with_markers(given)]
+    lines = [] if given.query is None else [_looked_for(given)]
+    lines += [with_markers(given)]
     lines += [f"({note})" for note in given.notes]
     if given.citations:
         lines.append("")
@@ -44,6 +45,11 @@ def answer(given: Answer) -> str:
             lines.append(f"[{cited.marker}] {cited.document.path}{_page(cited.page)}")
             lines += _indented(cited.quote)
     return "\n".join(lines)
+
+
+def _looked_for(given: Answer) -> str:
+    """What a follow-up was understood to ask."""
+    return f"({'찾은 질문' if is_korean(given.question) else 'looked for'}: {given.query})"
 
 
 def search(result: SearchResult) -> str:

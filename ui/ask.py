@@ -11,7 +11,7 @@ from index.analysis import is_korean
 from index.errors import UnknownDocument
 from index.records import StoredDocument
 from rag.assistant import Assistant
-from rag.records import Answer, Within
+from rag.records import Answer, Exchange, Within
 from ui import render, turns
 from ui.errors import explained
 from ui.locale import Language, Texts, texts
@@ -129,7 +129,8 @@ class AskTab:
             self._live: turns.under_way(number, asked, words),
         }
         shown = asked
-        for turn in self._answering(asked.question, scope, words):
+        earlier = tuple(Exchange.of(each.answer) for each in turns_ if each.answer is not None)
+        for turn in self._answering(asked.question, scope, words, earlier):
             if turn is shown:
                 yield {self._question: gr.skip()}  # nothing new, but a stop takes hold here
             elif not turn.settled:
@@ -145,13 +146,15 @@ class AskTab:
     def clear(self, language: Language) -> Updates:
         return self._settled((), texts(language))
 
-    def _answering(self, question: str, scope: Scope, words: Texts) -> Iterator[Turn]:
+    def _answering(
+        self, question: str, scope: Scope, words: Texts, earlier: Sequence[Exchange] = ()
+    ) -> Iterator[Turn]:
         """The turn as it grows, and last as it stays."""
         pieces: tuple[str, ...] = ()
         turn = Turn(question)
         try:
             within = chosen_by(scope, self._assistant.documents() if scope else ())
-            for piece in self._assistant.stream(question, within=within):
+            for piece in self._assistant.stream(question, within=within, earlier=earlier):
                 if isinstance(piece, Answer):
                     pending = self._assistant.status().pending
                     turn = Turn(

@@ -50,15 +50,22 @@ def _turn(number: int, turn: Turn, texts: Texts) -> Markup:
     else:
         note = texts("ask.stopped" if turn.pieces else "ask.nothing")
         body = render.joined([*_paragraphs(_streamed(turn.pieces)), _notes([note])])
-    return _framed(number, turn.question, body, learns=turn.learns)
+    return _framed(number, turn.question, body, asked=_asked(turn))
 
 
-def _framed(number: int, question: str, body: Markup, *, learns: bool = False) -> Markup:
-    asked = Markup(' data-asked="{}"').format(question) if learns else ""
+def _asked(turn: Turn) -> str | None:
+    """What thumbs and opened sources are remembered for: the question that was looked for."""
+    if not turn.learns or (turn.answer is not None and turn.answer.kind != "lookup"):
+        return None
+    return (turn.answer.query if turn.answer is not None else None) or turn.question
+
+
+def _framed(number: int, question: str, body: Markup, *, asked: str | None = None) -> Markup:
+    remembered = "" if asked is None else Markup(' data-asked="{}"').format(asked)
     return Markup(
         '<article class="a-turn" data-turn="{}"{}><h2 class="a-question">{}</h2>'
         '<div class="a-answer">{}</div></article>'
-    ).format(number, asked, question, body)
+    ).format(number, remembered, question, body)
 
 
 def _streamed(pieces: Sequence[str]) -> list[str]:
@@ -82,17 +89,21 @@ def _paragraphs(texts: Sequence[str]) -> Iterator[Markup]:
 
 def _answered(number: int, turn: Turn, answer: Answer, texts: Texts) -> Markup:
     surroundings = turn.surroundings
+    notes = list(answer.notes)
+    if answer.query is not None:
+        notes = [texts("ask.query", query=answer.query), *notes]
     if answer.abstained:
         body = Markup('<p class="a-declined">{}</p>').format(answer.answer)
-        return body + _notes([*answer.notes, texts("ask.declined")])
+        hint = [texts("ask.declined")] if answer.kind == "lookup" else []
+        return body + _notes([*notes, *hint])
     keys = [f"a-source-{number}-{place}" for place in range(1, len(answer.citations) + 1)]
     return render.joined(
         [
             claims(answer, keys, texts, surroundings),
-            _notes(answer.notes),
+            _notes(notes),
             _chips(answer, keys, texts),
             _origin(answer, texts),
-            thumbs(answer, texts) if turn.learns and answer.citations else Markup(""),
+            thumbs(answer, texts) if _asked(turn) and answer.citations else Markup(""),
             *(
                 _source(key, citation, answer, text, texts)
                 for key, citation, text in zip(keys, answer.citations, surroundings, strict=True)
@@ -193,6 +204,8 @@ def _notes(notes: Sequence[str]) -> Markup:
 
 def _origin(answer: Answer, texts: Texts) -> Markup:
     """How the answer came about: quoted or written, and in what time."""
+    if answer.kind in ("catalog", "smalltalk"):
+        return Markup("")
     how = texts("ask.quoted")
     if answer.mode == "generate":
         how = texts("ask.written", model=answer.models["generator"])

@@ -4,6 +4,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter
@@ -12,8 +13,8 @@ from pydantic import BaseModel, Field
 
 from rag import shapes
 from rag.api.documents import Attest
-from rag.errors import UsageError
-from rag.records import Answer, AnswerMode, Within
+from rag.errors import AttestError, UsageError
+from rag.records import Answer, AnswerMode, Exchange, Within
 
 if TYPE_CHECKING:
     from generator import Sampling
@@ -67,12 +68,12 @@ class ChatRequest(BaseModel):
         )
 
     @property
-    def question(self) -> str:
-        """The last user turn."""
-        for message in reversed(self.messages):
-            if message.role == "user":
-                return message.text
-        raise UsageError("messages hold no user turn to answer")
+    def asked(self) -> list[str]:
+        """The user's turns: earlier ones, and last the one to answer."""
+        turns = [message.text for message in self.messages if message.role == "user"]
+        if not turns:
+            raise UsageError("messages hold no user turn to answer")
+        return turns
 
 
 @router.get("/models")
@@ -82,14 +83,16 @@ def models() -> dict[str, Any]:
 
 @router.post("/chat/completions")
 def complete(attest: Attest, request: ChatRequest) -> Response:
-    """Answer the last user turn from the documents."""
+    """Answer the last user turn from the documents; earlier ones tell what it leaves out."""
+    *earlier, question = request.asked
     pieces = attest.stream(
-        request.question,
+        question,
         mode=request.mode,
         within=Within(documents=tuple(request.documents)),
         collection=request.collection,
         sampling=request.sampling,
         seed=request.seed,
+        earlier=[Exchange(turn) for turn in earlier if turn.strip()],
     )
     head = {
         "id": f"chatcmpl-{uuid.uuid4().hex}",
@@ -97,7 +100,8 @@ def complete(attest: Attest, request: ChatRequest) -> Response:
         "model": request.model,
     }
     if request.stream:
-        return StreamingResponse(_events(head, pieces), media_type="text/event-stream")
+        begun = chain([next(pieces)], pieces)  # what fails at once is an error, not a stream
+        return StreamingResponse(_events(head, begun), media_type="text/event-stream")
     *_, answer = pieces
     assert isinstance(answer, Answer)
     return JSONResponse(_completion(head, answer))
@@ -114,11 +118,15 @@ def _completion(head: dict[str, Any], answer: Answer) -> dict[str, Any]:
 
 def _evidence(answer: Answer) -> dict[str, Any]:
     whole = shapes.answer(answer)
-    return {key: whole[key] for key in ("citations", "unsupported", "abstained", "mode", "notes")}
+    keys = ("citations", "unsupported", "abstained", "mode", "kind", "query", "notes")
+    return {key: whole[key] for key in keys}
 
 
 def _events(head: dict[str, Any], pieces: Iterator[str | Answer]) -> Iterator[str]:
-    """Server-sent events: the role, the text piece by piece, the citations, the end."""
+    """Server-sent events: the role, the text piece by piece, the citations, the end.
+
+    What breaks off in the middle ends with an event that says why.
+    """
 
     def event(delta: dict[str, str], finish: str | None = None, **more: Any) -> str:
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
@@ -126,9 +134,15 @@ def _events(head: dict[str, Any], pieces: Iterator[str | Answer]) -> Iterator[st
         return f"data: {json.dumps(body, ensure_ascii=False)}\n\n"
 
     yield event({"role": "assistant", "content": ""})
-    for piece in pieces:
-        if isinstance(piece, Answer):
-            yield event({}, piece.finish_reason, **_evidence(piece))
-        elif piece:
-            yield event({"content": piece})
+    try:
+        for piece in pieces:
+            if isinstance(piece, Answer):
+                yield event({}, piece.finish_reason, **_evidence(piece))
+            elif piece:
+                yield event({"content": piece})
+    except AttestError as error:
+        said = {
+            "error": {"message": str(error), "type": "server_error", "param": None, "code": None}
+        }
+        yield f"data: {json.dumps(said, ensure_ascii=False)}\n\n"
     yield "data: [DONE]\n\n"

@@ -8,8 +8,8 @@ import typer
 
 from rag.cli.filtering import filtered
 from rag.cli.options import Collection, Home, Json, K, assistant, show, text_of
-from rag.errors import UsageError
-from rag.records import EVERYWHERE, Within
+from rag.errors import EngineError, TooLong, UsageError
+from rag.records import EVERYWHERE, Exchange, Within
 
 AnswerModes = Annotated[
     Literal["auto", "generate", "extract"],
@@ -94,14 +94,16 @@ def chat(
     """Ask one question after another; an empty line or Ctrl-D ends."""
     from rag import terminal
 
-    within = Within(documents=tuple(documents or ()))
+    within, earlier = Within(documents=tuple(documents or ())), tuple[Exchange, ...]()
     with assistant(home, collection) as attest:
         while question := _asked():
             try:
-                given = attest.ask(question, mode=mode, within=within)
-                typer.echo(terminal.answer(given) + "\n")
-            except UsageError as error:
+                given = attest.ask(question, mode=mode, within=within, earlier=earlier)
+            except (UsageError, TooLong, EngineError) as error:  # the next one may do better
                 typer.echo(f"attest: {error}", err=True)
+                continue
+            earlier = (*earlier, Exchange.of(given))
+            typer.echo(terminal.answer(given) + "\n")
 
 
 def report(

@@ -174,3 +174,29 @@ def test_nothing_hostile_gets_through() -> None:
             "article", "b", "button", "div", "h2", "h3", "header", "i", "li", "mark", "p",
             "small", "span", "strong", "ul",
         }  # fmt: skip
+
+
+def test_a_follow_up_shows_what_was_looked_for_and_learns_by_it() -> None:
+    turn = settled()
+    assert turn.answer is not None
+    answered = replace(turn.answer, query="How much does the pump move?")
+    for words, label in ((EN, "Looked for: "), (KO, "찾은 질문: ")):
+        markup = conversation([replace(turn, answer=answered, learns=True)], words)
+        assert f"{label}How much does the pump move?" in shown(markup)
+        assert 'data-asked="How much does the pump move?"' in markup
+
+
+def test_what_is_no_question_is_not_learned_from() -> None:
+    turn = settled()
+    assert turn.answer is not None
+    listed = replace(turn.answer, kind="catalog", citations=(), unsupported=())
+    markup = conversation([replace(turn, answer=listed, surroundings=(), learns=True)], EN)
+    assert "data-asked" not in markup
+    assert EN("ask.quoted") not in markup
+
+
+def test_a_summary_that_knows_not_of_what_gives_no_hint_on_other_words() -> None:
+    unknown = answer("Which document?", abstained=True)
+    assert EN("ask.declined") in conversation([Turn("Sum up", unknown)], EN)
+    summary = replace(unknown, kind="summary")
+    assert EN("ask.declined") not in conversation([Turn("Sum up", summary)], EN)
