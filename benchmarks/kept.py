@@ -21,9 +21,9 @@ from benchmarks.passages import library_texts
 from benchmarks.rounds import Spread, Timed, alternate, present, timed, times_as_fast
 from benchmarks.table import Cell, Row, Table
 from generator import Writer
-from generator.blocks import BUDGET, Block, Frame, PassageCaches
+from generator.blocks import Block, Frame, PassageCaches
 from generator.decoding import advance
-from generator.kept import Kept
+from generator.kept import PASSAGE_BYTES, Kept
 from generator.likelihood import likelihoods_behind
 from rag.metrics import paired
 from rag.prompts import SYSTEM
@@ -199,7 +199,7 @@ def _mean(caches: PassageCaches, vectors: torch.Tensor, target: Sequence[int]) -
 
 def new_caches(writer: Writer) -> PassageCaches:
     """Of their own: nothing is kept yet."""
-    kept: Kept[Block] = Kept(BUDGET)
+    kept: Kept[Block] = Kept(PASSAGE_BYTES)
     frame = Frame.of_chat(writer, SYSTEM)
     return PassageCaches(writer.model, writer.tokenizer, writer.fingerprint, frame, kept)
 
@@ -222,4 +222,5 @@ def _row(name: str, taken: Sequence[float], hot: Sequence[float]) -> Row:
 
 def _memory(caches: PassageCaches) -> str:
     kept = caches.kept
-    return f"kept: {len(kept)} entries of {kept.nbytes / 2**20:.1f} MiB, {BUDGET >> 20} at most"
+    size, most = kept.nbytes / 2**20, PASSAGE_BYTES >> 20
+    return f"kept: {len(kept)} entries of {size:.1f} MiB, {most} at most"

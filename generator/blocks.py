@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -30,8 +29,6 @@ from generator.writer import Writer
 from transformer.cache import Cache
 from transformer.position import rotate
 from transformer.tokenizer import Tokenizer
-
-BUDGET = 256 << 20  # bytes; some 55 passages of 200 tokens of a small model, and their beginning
 
 _BATCH = 1024  # tokens that go through the model at once: what comes out stays near the processor
 _WITHIN = "\ue002"  # a character that neither templates nor people write
@@ -57,7 +54,7 @@ class Frame:
             PromptError: the chat template cannot take these messages.
         """
         messages = [Message("system", system), Message("user", _WITHIN)]
-        before, _, after = writer._prompts.text(messages).partition(_WITHIN)
+        before, _, after = writer.prompts.text(messages).partition(_WITHIN)
         encode = writer.tokenizer.encode
         asking = encode("Question:")
         behind = encode("\n\nQuestion:")
@@ -262,14 +259,10 @@ class PassageCaches:
         return cache
 
 
-_STORES: WeakKeyDictionary[Writer, Kept[Block]] = WeakKeyDictionary()
-
-
 def caches_of(writer: Writer, system: str) -> PassageCaches:
     """The caches of a writer behind a system's words; all of a writer share one budget."""
-    kept = _STORES.setdefault(writer, Kept(BUDGET))
     frame = Frame.of_chat(writer, system)
-    return PassageCaches(writer.model, writer.tokenizer, writer.fingerprint, frame, kept)
+    return PassageCaches(writer.model, writer.tokenizer, writer.fingerprint, frame, writer.passages)
 
 
 def _digest(text: str) -> bytes:

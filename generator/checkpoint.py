@@ -31,6 +31,7 @@ class GeneratorCheckpoint:
     chat: ChatFormat
     fingerprint: str
     parameters: int
+    grounded: bool = False  # an adapter was folded in: it answers in the form that it was taught
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,12 @@ def load(path: Path, precision: Precision, *, adapter: Adapters = None) -> Gener
     place = placing(precision) if found is None else _sparing(found, precision)
     checkpoint.fill(model, tensors, source=path, place=place)
     return GeneratorCheckpoint(
-        model.eval(), source.tokenizer, source.chat, source.fingerprint, parameters
+        model.eval(),
+        source.tokenizer,
+        source.chat,
+        source.fingerprint,
+        parameters,
+        grounded=found is not None,
     )
 
 

@@ -18,6 +18,7 @@ from generator.model import Generator
 from transformer.cache import Cache
 
 PROMPT_BYTES = 64 << 20  # some five long prompts of a small model
+PASSAGE_BYTES = 256 << 20  # some 55 passages of 200 tokens of one, and their beginning
 _ANEW = 16  # tokens of a prompt that are always computed: as many rows go the way of a whole prompt
 
 

@@ -89,7 +89,7 @@ def pair_likelihoods(
         vectors.append(x[asked.rows, asked.columns])
         targets.append(asked.targets)
         owners.append(asked.pairs)
-    scores = _log_probabilities(writer.model, torch.cat(vectors), torch.cat(targets))
+    scores = log_probabilities(writer.model, torch.cat(vectors), torch.cat(targets))
     owner = torch.cat(owners)
     sums = torch.zeros(len(pairs)).index_add_(0, owner, scores)
     means: NDArray[np.float32] = (sums / owner.bincount(minlength=len(pairs))).numpy()
@@ -134,7 +134,7 @@ def likelihoods_behind(
         for start in range(0, len(blocks), at_once)
     ]
     rows = torch.cat(vectors).flatten(0, 1)  # (n * s, d)
-    scores = _log_probabilities(model, rows, torch.tensor(ids).repeat(len(blocks)))
+    scores = log_probabilities(model, rows, torch.tensor(ids).repeat(len(blocks)))
     means: NDArray[np.float32] = scores.view(len(blocks), -1).mean(1).numpy()
     return means
 
@@ -151,7 +151,7 @@ def _foretelling(
     starts = torch.tensor([head[0].shape[3] + block.keys.shape[2] for block in blocks])
     tokens = torch.tensor(ids[:-1]).expand(len(blocks), -1)
     positions = starts[:, None] + torch.arange(len(ids) - 1)
-    x = _through(model, tokens, positions, mask=cache.mask, cache=cache)
+    x = through(model, tokens, positions, mask=cache.mask, cache=cache)
     return torch.cat([first, x], dim=1)
 
 
@@ -242,10 +242,10 @@ def _hidden(model: Generator, batch: Sequence[_Row]) -> Tensor:
     tokens = _padded([torch.tensor([*row.passage, *chain(*row.questions)]) for row in batch])
     # One question a row sees all that stands before it: then the kernel needs no mask.
     mask = None if branches.max() == 1 else branching(branches)
-    return _through(model, tokens, positions, mask=mask)
+    return through(model, tokens, positions, mask=mask)
 
 
-def _through(
+def through(
     model: Generator,
     tokens: Tensor,
     positions: Tensor,
@@ -306,7 +306,7 @@ def _asked(batch: Sequence[_Row]) -> _Asked:
     return _Asked(*(torch.tensor(column) for column in (rows, columns, targets, pairs)))
 
 
-def _log_probabilities(model: Generator, vectors: Tensor, targets: Tensor) -> Tensor:
+def log_probabilities(model: Generator, vectors: Tensor, targets: Tensor) -> Tensor:
     """Of each target behind its vector, (n,), float32.
 
     In parts of like size: a part of few rows would go through another kernel than the rest.

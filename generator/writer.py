@@ -4,13 +4,16 @@ from collections import abc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
-from generator import checkpoint
+from generator import checkpoint, constrained
 from generator.checkpoint import GeneratorCheckpoint
+from generator.constrained import Quoting
 from generator.decoding import FinishReason, Tokens, decode_from
-from generator.kept import KeptPrompts
+from generator.kept import PASSAGE_BYTES, Kept, KeptPrompts
 from generator.precision import Precision
 from generator.prompts import Message, Prompts, fit, grounded
 from generator.sampling import Sampling
@@ -18,8 +21,12 @@ from generator.speculate import Drafts
 from generator.stepping import Stepper
 from generator.text import Detokenizer, StopFilter
 from generator.turns import Turns
+from transformer.cache import Cache
 from transformer.errors import LengthError
 from transformer.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from generator.blocks import Block
 
 _CONTEXT = 2048  # tokens; on a processor a longer prompt takes longer than people wait
 
@@ -99,6 +106,11 @@ class Writer:
         loaded: the model and what belongs to it
         context: tokens of prompt and answer together; None takes 2048 or the model's limit
 
+    Attributes:
+        grounded: it was taught to quote its evidence, or to decline
+        prompts: how it is spoken to
+        passages: what it has read of passages by themselves; see `generator.blocks`
+
     Raises:
         ValueError: the model has no room for `context`.
     """
@@ -112,8 +124,10 @@ class Writer:
         self.tokenizer = loaded.tokenizer
         self.fingerprint = loaded.fingerprint
         self.parameters = loaded.parameters
+        self.grounded = loaded.grounded
         self._ends = frozenset(loaded.chat.ends)
-        self._prompts = Prompts(loaded.chat, loaded.tokenizer)
+        self.prompts = Prompts(loaded.chat, loaded.tokenizer)
+        self.passages: Kept[Block] = Kept(PASSAGE_BYTES)
         self._kept = KeptPrompts(loaded.model)
         self._turns = Turns()
 
@@ -136,7 +150,7 @@ class Writer:
     @property
     def notice(self) -> str | None:
         """What a user should know about this model's prompts; mostly None."""
-        return self._prompts.notice
+        return self.prompts.notice
 
     def count(self, text: str) -> int:
         """Tokens of a text, special ones not read."""
@@ -152,29 +166,19 @@ class Writer:
             LengthError: the messages leave no room for an answer.
             ModelError: while iterating: the model's numbers are broken.
         """
-        prompt = self._prompts.encode(messages)
-        room = self.context - len(prompt)
-        if room < 1:
-            raise LengthError(
-                f"the prompt takes {len(prompt)} tokens of a context of {self.context} and leaves "
-                "no room for an answer; shorten it",
-                tokens=len(prompt),
-                limit=self.context,
-            )
+        prompt = self.prompts.encode(messages)
+        room = self._room(prompt, 1)
         sampling = replace(
             sampling,
             max_tokens=min(sampling.max_tokens, room),
-            stop=(*sampling.stop, *self._prompts.stops),
+            stop=(*sampling.stop, *self.prompts.stops),
         )
         tokens = self._tokens(prompt, sampling, rng)
         return Generation(tokens, self.tokenizer, prompt_tokens=len(prompt), sampling=sampling)
 
     def _tokens(self, prompt: Sequence[int], sampling: Sampling, rng: torch.Generator) -> Tokens:
         stepper = Stepper(self.model)
-        with self._turns:
-            cache = self._kept.begin(prompt, sampling.max_tokens)
-            logits = stepper.prefill(cache, prompt[cache.length :])
-            self._kept.keep(prompt, cache)
+        cache, logits = self._read(stepper, prompt, sampling.max_tokens)
         # Without a kernel that takes several tokens like one after the other, drafts gain nothing.
         drafted = sampling.temperature == 0 and stepper.rows > 1
         return (
@@ -189,6 +193,72 @@ class Writer:
                 turn=self._turns,
             )
         )
+
+    def quote(
+        self,
+        messages: Sequence[Message],
+        lines: Sequence[str],
+        *,
+        decline: int | None = None,
+        most: int = 1,
+    ) -> Quoting:
+        """An answer that is one of these lines, or `most` of them in a row; nothing else can come.
+
+        Iterating gives "" between the passes through the model, and closing stops it there; the
+        iterator's own return value is what was chosen. Arguments as of `constrained.follow`.
+
+        Raises:
+            PromptError: the chat template cannot take these messages.
+            LengthError: the messages leave no room for the lines.
+            ValueError: while iterating: there is no line, or one is there twice.
+            ModelError: while iterating: the model's numbers are broken.
+        """
+        prompt = self.prompts.encode(messages)
+        needed = self.reserve(lines, most)
+        self._room(prompt, needed)
+        return self._quoting(prompt, lines, needed, decline, most)
+
+    def reserve(self, lines: Sequence[str], most: int = 1) -> int:
+        """Tokens that a prompt has to leave for `quote` to choose among these lines."""
+        return constrained.room([self.tokenizer.encode(line) for line in lines], most)
+
+    def _quoting(
+        self, prompt: Sequence[int], lines: Sequence[str], room: int, decline: int | None, most: int
+    ) -> Quoting:
+        cache, logits = self._read(Stepper(self.model), prompt, room)
+        yield ""
+        return (
+            yield from constrained.follow(
+                self.model,
+                cache,
+                logits,
+                lines,
+                encode=self.tokenizer.encode,
+                ends=self._ends,
+                decline=decline,
+                most=most,
+                turn=self._turns,
+            )
+        )
+
+    def _read(self, stepper: Stepper, prompt: Sequence[int], room: int) -> tuple[Cache, Tensor]:
+        """A cache that has read a prompt, with room behind, and the logits of what follows."""
+        with self._turns:
+            cache = self._kept.begin(prompt, room)
+            logits = stepper.prefill(cache, prompt[cache.length :])
+            self._kept.keep(prompt, cache)
+        return cache, logits
+
+    def _room(self, prompt: Sequence[int], least: int) -> int:
+        room = self.context - len(prompt)
+        if room < least:
+            raise LengthError(
+                f"the prompt takes {len(prompt)} tokens of a context of {self.context} and leaves "
+                f"no room for an answer{f' of {least}' if least > 1 else ''}; shorten it",
+                tokens=len(prompt),
+                limit=self.context,
+            )
+        return room
 
     def write(
         self, messages: Sequence[Message], sampling: Sampling, rng: torch.Generator
@@ -214,7 +284,7 @@ class Writer:
         """
 
         def count(n: int) -> int:
-            return len(self._prompts.encode(grounded(system, question, passages[:n])))
+            return len(self.prompts.encode(grounded(system, question, passages[:n])))
 
         kept = fit(len(passages), count, self.context - reserve)
         messages = grounded(system, question, passages[:kept])

@@ -16,6 +16,7 @@ from index.records import Side, StoredCollection
 from index.schema import (
     AdapterRow,
     AnySelect,
+    CalibrationRow,
     ChangeRow,
     ChunkRow,
     CollectionRow,
@@ -81,6 +82,7 @@ _logs_collection = exists().where(CollectionRow.id == ChangeRow.collection_id)
 _asks_collection = exists().where(CollectionRow.id == QuestionRow.collection_id)
 _judges_question = exists().where(QuestionRow.id == JudgementRow.question_id)
 _adapts_collection = exists().where(CollectionRow.id == AdapterRow.collection_id)
+_calibrates_collection = exists().where(CollectionRow.id == CalibrationRow.collection_id)
 _fits_adapter = exists().where(
     AdapterRow.id == CollectionRow.adapter_id,
     AdapterRow.collection_id == CollectionRow.id,
@@ -125,6 +127,7 @@ ORPHAN_CHANGES = ~_logs_collection
 ORPHAN_QUESTIONS = ~_asks_collection
 ORPHAN_JUDGEMENTS = ~_judges_question
 ORPHAN_ADAPTERS = ~_adapts_collection
+ORPHAN_CALIBRATIONS = ~_calibrates_collection
 USELESS_ADAPTER = (CollectionRow.adapter_id.is_not(None), ~_fits_adapter)
 DANGLING: dict[Side, tuple[ColumnElement[bool], ...]] = {
     "text": (ChangeRow.side == "text", ChangeRow.op == "upsert", ~_logged_chunk_lives),
@@ -181,6 +184,11 @@ _EVERYWHERE = (
         select(_nowhere, _named(AdapterRow.id)).where(ORPHAN_ADAPTERS),
     ),
     Check(
+        "orphans",
+        "calibrations of a collection that is gone",
+        select(_nowhere, _named(CalibrationRow.id)).where(ORPHAN_CALIBRATIONS),
+    ),
+    Check(
         "adapters",
         "collections whose adapter is gone, or was made for another model",
         select(_in(CollectionRow.id), _named(CollectionRow.name)).where(*USELESS_ADAPTER),
@@ -227,6 +235,7 @@ _REFERENCES = (
     QuestionRow.collection_id,
     JudgementRow.question_id,
     AdapterRow.collection_id,
+    CalibrationRow.collection_id,
 )
 
 

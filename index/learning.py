@@ -5,10 +5,16 @@ from typing import Any
 
 from sqlalchemy import Connection, update
 
-from index import adapters, history, reads
+from index import adapters, calibrations, history, reads
 from index.chunk_rows import take_turn
 from index.database import Database
-from index.records import AskedQuestion, Judgement, StoredAdapter, StoredCollection
+from index.records import (
+    AskedQuestion,
+    Judgement,
+    StoredAdapter,
+    StoredCalibration,
+    StoredCollection,
+)
 from index.schema import CollectionRow
 
 
@@ -104,6 +110,28 @@ class Learning:
         """The one in use, with its data; `collection(name).adapter_id` says cheaply which."""
         with self.database.reading() as connection:
             return adapters.active(connection, reads.collection(connection, collection))
+
+    def calibrate(
+        self, collection: str, *, encoder: str, generator: str, fitted: Mapping[str, Any]
+    ) -> None:
+        """Keeps what was fitted to the documents, in place of the last fit of the same models.
+
+        Args:
+            encoder: Fingerprint of what encodes the questions.
+            generator: Fingerprint of it; "" where none took part.
+            fitted: Whatever JSON can hold, without a word of a question.
+        """
+        with self.database.writing() as connection:
+            found = in_turn(connection, collection)
+            calibrations.keep(connection, found, encoder, generator, fitted)
+
+    def calibration(
+        self, collection: str, *, encoder: str, generator: str
+    ) -> StoredCalibration | None:
+        """What was fitted for exactly these models."""
+        with self.database.reading() as connection:
+            found = reads.collection(connection, collection)
+            return calibrations.stored(connection, found, encoder, generator)
 
     def set_rerank_weight(self, collection: str, weight: float) -> None:
         """Sets how much the generator's likelihood counts beside the fused score, from 0 to 1."""

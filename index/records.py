@@ -253,3 +253,13 @@ class StoredAdapter:
     made_at: str  # ISO 8601, UTC
     active: bool
     data: bytes = b""  # empty in a list
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCalibration:
+    """What was fitted to a collection's documents, with the models that it holds for."""
+
+    encoder: str  # fingerprint
+    generator: str  # fingerprint; "" where none took part
+    fitted: dict[str, Any]
+    made_at: str  # ISO 8601, UTC

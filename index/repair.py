@@ -16,6 +16,7 @@ from index.codec import is_encoded
 from index.derived import DerivedIndexes, discard, unused_folders
 from index.schema import (
     AdapterRow,
+    CalibrationRow,
     ChangeRow,
     ChunkRow,
     CollectionRow,
@@ -75,6 +76,7 @@ def _remove_orphans(connection: Connection) -> None:
     connection.execute(delete(QuestionRow).where(checks.ORPHAN_QUESTIONS))
     connection.execute(delete(JudgementRow).where(checks.ORPHAN_JUDGEMENTS))
     connection.execute(delete(AdapterRow).where(checks.ORPHAN_ADAPTERS))
+    connection.execute(delete(CalibrationRow).where(checks.ORPHAN_CALIBRATIONS))
     if connection.dialect.name == "sqlite":
         no_integer = func.typeof(ChangeRow.chunk_id) != "integer"
         connection.execute(delete(ChangeRow).where(no_integer))

@@ -3,6 +3,7 @@
     collection 1─n document 1─n chunk 1─n vector        change: which chunks came, moved or went
                    document 1─n tag
     collection 1─n question 1─n judgement               collection 1─n adapter
+                                                        collection 1─n calibration
 
 Ids are never reused (AUTOINCREMENT), because derived indexes know chunks by id alone. Only column
 types that PostgreSQL has as well.
@@ -214,3 +215,26 @@ class AdapterRow(Base):
     report: Mapped[dict[str, Any]] = mapped_column(JSON)
     made_at: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC
     data: Mapped[bytes] = mapped_column(LargeBinary)  # last: megabytes
+
+
+class CalibrationRow(Base):
+    """What was fitted to a collection's documents, for one pair of models and no other."""
+
+    __tablename__ = "calibration"
+    __table_args__: Any = (
+        Index(
+            "uq_calibration_collection_id_encoder_generator",
+            "collection_id",
+            "encoder",
+            "generator",
+            unique=True,
+        ),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    collection_id: Mapped[int] = mapped_column(_ID, ForeignKey("collection.id", ondelete="CASCADE"))
+    encoder: Mapped[str] = mapped_column(String(128))  # fingerprint
+    generator: Mapped[str] = mapped_column(String(128))  # fingerprint; "" where none took part
+    fitted: Mapped[dict[str, Any]] = mapped_column(JSON)
+    made_at: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC

@@ -1,15 +1,18 @@
 """From a question and its hits to an answer whose every sentence shows its evidence or has none."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from index.analysis import content_words
 from rag import confidence, prompts
-from rag.draft import OLD, Draft, admit, transcribe
+from rag.certificates import certify
+from rag.confidence import Calibration, Judgement
+from rag.draft import OLD, Draft, admit, transcribe, transcribe_quotes
 from rag.evidence import Evidence, find_evidence
-from rag.records import Answer, AnswerMode, SearchResult
+from rag.grounded import is_grounded, pick
+from rag.records import Answer, AnswerMode, Hit, SearchResult
 from rag.unrelated import unrelated_cosine
 
 if TYPE_CHECKING:
@@ -17,8 +20,11 @@ if TYPE_CHECKING:
     from generator import Sampling, Writer
     from rag.remote import RemoteWriter
 
+Taking = Callable[[Iterator[str], Sequence[Hit], Draft], Iterator[str]]
+
 _SENTENCES = 3  # quoted at most
 _NEAR = 0.75  # a further sentence must reach so much of the best one's score
+_SURELY = 0.8  # of declining: none of 53 answerable questions kept out of training came so far
 _SHORT = 160  # characters, up to which a sentence is followed by the next
 
 
@@ -31,6 +37,7 @@ class Speakers:
     names: dict[str, str]  # role to model name, for the record
     leads: bool = False  # the writer answers in mode auto too, instead of adding to quotations
     note: str = ""  # what the reader of a written answer should know of its writer
+    calibration: Calibration | None = None  # of the library, for these models
 
 
 def answer(
@@ -45,75 +52,87 @@ def answer(
     """Pieces of the answer as they come, and last the whole answer.
 
     `extract` quotes the best sentences. `generate` lets the writer answer from the passages.
-    `auto` quotes first, and adds of the writer's words what the passages bear out; a writer that
-    leads answers as with `generate`.
+    `auto` quotes first, and adds of the writer's words what the passages bear out; a grounded
+    writer adds nothing, but has a say in what is quoted; one that leads answers as with `generate`.
     """
     began = time.perf_counter()
     draft, notes = Draft(), list(found.notes)
-    embedder = speakers.embedder
-    evidence = find_evidence(question, found, embedder=embedder)
-    unrelated = 0.0 if embedder is None else unrelated_cosine(embedder)
-    relevant = confidence.is_relevant(evidence, found, unrelated)
-    writer = speakers.writer if relevant and mode != "extract" else None
     if speakers.leads and mode == "auto":
         mode = "generate"
-    written = False
-    if not relevant:
+    asked = None if mode == "extract" else speakers.writer
+    evidence = find_evidence(question, found, embedder=speakers.embedder)
+    ranked, declining = yield from _voted(question, evidence, mode, asked)
+    judged = _judged(question, evidence, found, speakers, declining)
+    writer = None if declining is not None else asked
+    if not judged.answerable:
         yield draft.append(prompts.declined(question))
     elif mode != "generate" or writer is None:
-        yield from _quoted(evidence, draft)
-    if relevant and writer is None and mode == "generate":
+        yield from _quoted(ranked, draft)
+    if judged.answerable and writer is None and mode == "generate":
         notes.append(prompts.cannot_write(question))
-    if writer is not None:
-        quoted = len(draft.text)
-        sampling = sampling or _sampling(mode)
+    quoted = len(draft.text)
+    if judged.answerable and writer is not None:
+        sampling = sampling or _sampling(mode, writer)
         pieces = prompts.write(question, found.hits, writer, sampling, seed, notes)
-        take = transcribe if mode == "generate" else admit
-        yield from take(prompts.told(pieces), found.hits, draft)
+        yield from _taking(mode, writer)(prompts.told(pieces), found.hits, draft)
         draft.cut = mode == "generate" and pieces.finish_reason == "length"
-        written = bool(draft.text[quoted:].strip())
-        if not draft.text.strip():
-            draft.text = ""
-            notes.append(prompts.wrote_nothing(question))
-            yield from _quoted(evidence, draft)
+    written = bool(draft.text[quoted:].strip())
+    if judged.answerable and not draft.text.strip():
+        draft.text = ""
+        notes.append(prompts.wrote_nothing(question))
+        yield from _quoted(ranked, draft)
     if written and speakers.note:
         notes.append(speakers.note)
-    yield _whole(
-        question,
-        found,
-        draft,
-        mode="generate" if written else "extract",
-        abstained=not relevant,
-        notes=tuple(notes),
-        timings_ms={**found.timings_ms, "answer": round((time.perf_counter() - began) * 1000, 1)},
-        models=speakers.names,
-    )
-
-
-def _whole(
-    question: str,
-    found: SearchResult,
-    draft: Draft,
-    *,
-    mode: Literal["generate", "extract"],
-    abstained: bool,
-    notes: tuple[str, ...],
-    timings_ms: dict[str, float],
-    models: dict[str, str],
-) -> Answer:
-    return Answer(
+    whole = Answer(
         question=question,
         answer=draft.text,
-        mode=mode,
-        abstained=abstained,
-        confidence=None,
+        mode="generate" if written else "extract",
+        abstained=draft.declined or not judged.answerable,
+        confidence=judged.probability,
         citations=tuple(draft.citations),
         finish_reason="length" if draft.cut else "stop",
         unsupported=tuple(draft.unsupported),
         passages=found.hits,
-        notes=notes,
-        timings_ms=timings_ms,
-        models=models,
+        notes=tuple(notes),
+        timings_ms={**found.timings_ms, "answer": round((time.perf_counter() - began) * 1000, 1)},
+        models=speakers.names,
+    )
+    yield certify(whole, found.hits, asked)
+
+
+def _voted(
+    question: str,
+    evidence: Sequence[Evidence],
+    mode: AnswerMode,
+    writer: "Writer | RemoteWriter | None",
+) -> Generator[str, None, tuple[Sequence[Evidence], float | None]]:
+    """The evidence by a grounded writer's vote, and how surely it declines; None: it has none."""
+    if mode != "auto" or not evidence or not is_grounded(writer):
+        return evidence, None
+    picked = yield from pick(question, evidence, writer)
+    return picked.evidence, picked.decline_probability
+
+
+def _judged(
+    question: str,
+    evidence: Sequence[Evidence],
+    found: SearchResult,
+    speakers: Speakers,
+    declining: float | None,
+) -> Judgement:
+    """Whether the evidence answers the question: by the library's calibration, if it has one."""
+    unrelated = 0.0 if speakers.embedder is None else unrelated_cosine(speakers.embedder)
+    if speakers.calibration is None:
+        surely = declining is not None and declining > _SURELY
+        relevant = not surely and confidence.is_relevant(evidence, found, unrelated)
+        return Judgement(relevant, None)
+    return confidence.judge(
+        question,
+        evidence,
+        found,
+        unrelated=unrelated,
+        calibration=speakers.calibration,
+        decline_probability=declining,
     )
 
 
@@ -122,11 +141,18 @@ def _quoted(evidence: Sequence[Evidence], draft: Draft) -> Iterator[str]:
         yield draft.quote(chosen)
 
 
-def _sampling(mode: AnswerMode) -> "Sampling":
-    """Greedy; short where the quotation has already answered."""
+def _taking(mode: AnswerMode, writer: "Writer | RemoteWriter") -> Taking:
+    if mode != "generate":
+        return admit
+    return transcribe_quotes if writer.grounded else transcribe
+
+
+def _sampling(mode: AnswerMode, writer: "Writer | RemoteWriter") -> "Sampling":
+    """Greedy; short where the quotation has already answered, and free to repeat a text's words."""
     from generator import Sampling
 
-    return Sampling(max_tokens=200 if mode == "generate" else 80, repetition_penalty=1.1)
+    penalty = 1.0 if writer.grounded else 1.1
+    return Sampling(max_tokens=200 if mode == "generate" else 80, repetition_penalty=penalty)
 
 
 def choose(evidence: Sequence[Evidence]) -> list[Evidence]:

@@ -11,11 +11,12 @@ from index import StoredDocument
 from index.analysis import is_korean
 from index.errors import ModelMismatch, UnknownDocument
 from index.records import AskedQuestion, Filter, Judgement, WordFrequencies
-from rag import history, prompts
+from rag import declining, history, prompts
 from rag.answer import Speakers
 from rag.asking import Asked, respond
 from rag.errors import NotFound, TooLong, UsageError
 from rag.explain import shared_terms
+from rag.grounded import is_grounded
 from rag.library import Library, Stop, never, tag_name
 from rag.loaded import speaks
 from rag.loaders.cleaning import clean, is_blank
@@ -365,10 +366,12 @@ class Assistant(Library):
             names["generator"] = remote.model
             note = prompts.by_engine(question, remote.model, remote.url)
             return Speakers(embedder, remote, names, leads=True, note=note)
-        writes = mode != "extract" and self._writes(question)
-        if writes:
+        writer = self.models.writer() if mode != "extract" and self._writes(question) else None
+        if writer is not None:
             names["generator"] = self.settings.generator
-        return Speakers(embedder, self.models.writer() if writes else None, names)
+        votes = writer.fingerprint if mode == "auto" and is_grounded(writer) else ""
+        calibration = declining.kept(self, collection, embedder, votes)
+        return Speakers(embedder, writer, names, calibration=calibration)
 
     def rewriter(self, question: str) -> "Writer | RemoteWriter | None":
         """Who can put a follow-up into a whole question; see `rag.rewriting`."""

@@ -1,9 +1,11 @@
 """An answer in the making: what is quoted, what a writer adds, and what each sentence rests on."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from index.analysis import content_words
+from rag import quoting
 from rag.evidence import Evidence
 from rag.records import Citation, Hit
 from rag.sentences import sentences
@@ -23,6 +25,7 @@ class Draft:
     unsupported: list[tuple[int, int]] = field(default_factory=list)
     markers: dict[int, int] = field(default_factory=dict)  # chunk id to its number
     cut: bool = False  # the writer reached its limit
+    declined: bool = False  # the writer says that no passage holds the answer
 
     def append(self, piece: str) -> str:
         self.text += piece
@@ -60,14 +63,60 @@ def transcribe(pieces: Iterator[str], hits: Sequence[Hit], draft: Draft) -> Iter
     for piece in pieces:
         yield draft.append(piece)
     whole = draft.text
-    for start, end in sentences(whole):
-        found = supporting(whole[start:end], hits)
-        if found is None:
-            draft.unsupported.append((start, end))
-        else:
-            draft.text = whole[:end]
-            draft.cite(start, *found, score=1.0)
+    _bear_out(whole, 0, len(whole), hits, draft)
     draft.text = whole
+
+
+def _bear_out(whole: str, start: int, end: int, hits: Sequence[Hit], draft: Draft) -> None:
+    """Cite for each sentence of a stretch of the text what bears it out, or mark it."""
+    for first, last in sentences(whole[start:end]):
+        first, last = start + first, start + last
+        found = supporting(whole[first:last], hits)
+        if found is None:
+            draft.unsupported.append((first, last))
+        else:
+            draft.text = whole[:last]
+            draft.cite(first, *found, score=1.0)
+
+
+def transcribe_quotes(pieces: Iterator[str], hits: Sequence[Hit], draft: Draft) -> Iterator[str]:
+    """As `transcribe`; what is put as a quotation is cited where it stands, or is not borne out.
+
+    Args:
+        pieces: of a grounded writer, who numbers the hits from 1
+        hits: as it was shown them
+        draft: takes its words
+    """
+    for piece in pieces:
+        yield draft.append(piece)
+    whole, at = draft.text, 0
+    draft.declined = quoting.declines(whole)
+    if draft.declined:
+        return
+    for quotation in quoting.quotations(whole):
+        _bear_out(whole, at, quotation.opening, hits, draft)
+        at = quotation.end + 1  # behind the closing mark
+        found = _standing(quotation, hits)
+        if found is None:
+            draft.unsupported.append((quotation.start, quotation.end))
+        else:
+            draft.text = whole[: quotation.end]
+            draft.cite(quotation.start, *found, score=1.0)
+    _bear_out(whole, at, len(whole), hits, draft)
+    draft.text = whole
+
+
+def _standing(quotation: quoting.Quotation, hits: Sequence[Hit]) -> tuple[Hit, int, int] | None:
+    """Where a quotation stands letter for letter: in the passage that it names, or in another.
+
+    A line break or several spaces in the text are one space in the quotation.
+    """
+    words = r"\s+".join(map(re.escape, quotation.quote.split()))
+    named = [hit for number, hit in enumerate(hits, start=1) if number == quotation.number]
+    for hit in (*named, *hits):
+        if words and (match := re.search(rf"(?<!\w){words}(?!\w)", hit.chunk.text)):
+            return hit, hit.chunk.start + match.start(), hit.chunk.start + match.end()
+    return None
 
 
 def admit(pieces: Iterator[str], hits: Sequence[Hit], draft: Draft) -> Iterator[str]:

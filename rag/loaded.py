@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag.errors import Unreadable
-from rag.models import kind_of, locate, manifest
+from rag.models import kind_of, load_writer, locate, manifest
 from rag.settings import Settings
 
 if TYPE_CHECKING:
@@ -77,10 +77,8 @@ class LoadedModels:
     def _writer(self) -> "Writer":
         path = locate(self._settings.generator, self._settings.models_dir)
         self._set_threads()
-        from generator import Writer
-
         with _loading():
-            return Writer.load(path)
+            return load_writer(path)
 
     @cached_property
     def remote(self) -> "RemoteWriter | None":
@@ -139,7 +137,5 @@ def describe(path: Path) -> tuple[str, int]:
 
             embedder = Embedder.load(path)
             return embedder.fingerprint, embedder.parameters
-        from generator import Writer
-
-        writer = Writer.load(path)
+        writer = load_writer(path)
         return writer.fingerprint, writer.parameters

@@ -1,5 +1,4 @@
-"""How a grounded generator is asked and how it answers: a quoted sentence with its "
-"passage's number.
+"""How a grounded generator is asked, and how it answers: a sentence behind its passage's number.
 
 Tuning, benchmarks and the product write prompts by the same functions: a small model is thrown by
 another form.
@@ -28,6 +27,7 @@ class Quotation:
     quote: str
     start: int  # of the quote in the answer
     end: int
+    opening: int  # where in the answer the passage's name begins, before the quote
 
 
 def passage(number: int, heading: str, text: str) -> str:
@@ -48,7 +48,7 @@ def quotation(number: int, sentence: str) -> str:
 def quotations(answer: str) -> Iterator[Quotation]:
     """What an answer quotes, in order; nothing of what it says besides."""
     for match in _QUOTATION.finditer(answer):
-        yield Quotation(int(match["number"]), match["quote"], *match.span("quote"))
+        yield Quotation(int(match["number"]), match["quote"], *match.span("quote"), match.start())
 
 
 def declines(answer: str) -> bool:

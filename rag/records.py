@@ -82,6 +82,20 @@ class SearchResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Certificate:
+    """What the generator's own likelihoods say of a source: the claim scored without it, and so on.
+
+    Copies of the source in other passages count as one with it.
+    """
+
+    necessary: bool  # without it the claim falls, or the answer would be declined
+    sufficient: bool  # it alone keeps the claim
+    follows: bool | None  # the claim goes along with another fact in it; None: no fact to change
+    drop: float  # nats a token by which the claim falls without it
+    alone: float  # nats a token by which it falls where nothing else is there; may be below 0
+
+
+@dataclass(frozen=True, slots=True)
 class Citation:
     """Evidence for one sentence of an answer.
 
@@ -99,6 +113,7 @@ class Citation:
     answer_start: int
     answer_end: int
     score: float
+    certificate: Certificate | None = None  # None where the generator was not asked
 
 
 @dataclass(frozen=True, slots=True)

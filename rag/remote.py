@@ -55,6 +55,7 @@ class RemoteWriter:
     """
 
     context = CONTEXT
+    grounded = False  # whatever it was taught, it was not our form
 
     def __init__(self, url: str, model: str | None = None, key: str | None = None) -> None:
         self.url = engine_address(url)

@@ -84,6 +84,7 @@ def citation(cited: Citation) -> Json:
         "answer_start": cited.answer_start,
         "answer_end": cited.answer_end,
         "score": cited.score,
+        "certificate": None if cited.certificate is None else asdict(cited.certificate),
     }
 
 

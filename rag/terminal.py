@@ -9,7 +9,7 @@ from index.analysis import is_korean
 from index.records import AskedQuestion, StoredDocument
 from rag.ingest import Outcome
 from rag.models import ListedModel, ModelInfo
-from rag.records import Answer, Hit, LibraryStatus, Report, SearchResult
+from rag.records import Answer, Certificate, Hit, LibraryStatus, Report, SearchResult
 
 if TYPE_CHECKING:
     from index.verify import Verification
@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 _WIDTH = 96
 _SNIPPET = 280  # characters of a passage
 _EMPTY = "the library is empty: add documents with `attest add PATH`"
+_CERTIFIED = {  # yes and no of what a certificate says
+    "en": (
+        ("needed", "not needed"),
+        ("enough by itself", "not enough by itself"),
+        ("the answer follows its facts", "the answer stays when its facts are changed"),
+    ),
+    "ko": (
+        ("꼭 필요함", "없어도 됨"),
+        ("이것만으로 충분함", "이것만으로는 부족함"),
+        ("답이 출처의 사실을 따름", "사실을 바꾸어도 답이 그대로임"),
+    ),
+}
 
 
 def with_markers(given: Answer) -> str:
@@ -44,7 +56,18 @@ def answer(given: Answer) -> str:
             shown.add(cited.marker)
             lines.append(f"[{cited.marker}] {cited.document.path}{_page(cited.page)}")
             lines += _indented(cited.quote)
+            if cited.certificate is not None:
+                lines.append(f"    ({_certified(cited.certificate, given.question)})")
     return "\n".join(lines)
+
+
+def _certified(found: Certificate, question: str) -> str:
+    """What the generator's likelihoods say of a source, in a few words."""
+    needed, enough, follows = _CERTIFIED["ko" if is_korean(question) else "en"]
+    words = [needed[not found.necessary], enough[not found.sufficient]]
+    if found.follows is not None:
+        words.append(follows[not found.follows])
+    return " · ".join(words)
 
 
 def _looked_for(given: Answer) -> str:

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from rag.records import Answer, Citation
-from ui import render
+from ui import certificate, render
 from ui.judging import thumbs
 from ui.locale import Texts
 from ui.markdown import marks_of, shown
+
+_WAITED = ("total", "answer", "certificates")  # parts of an answer's time
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +211,7 @@ def _origin(answer: Answer, texts: Texts) -> Markup:
     how = texts("ask.quoted")
     if answer.mode == "generate":
         how = texts("ask.written", model=answer.models["generator"])
-    took = sum(answer.timings_ms.get(part, 0.0) for part in ("total", "answer")) / 1000
+    took = sum(answer.timings_ms.get(part, 0.0) for part in _WAITED) / 1000
     return Markup('<p class="a-origin">{} · {}</p>').format(
         how, texts("ask.seconds", seconds=f"{max(took, 0.1):.1f}")
     )
@@ -225,6 +227,7 @@ def _source(key: str, citation: Citation, answer: Answer, text: str | None, text
         within += _notes([texts("source.gone")])
     else:
         within = render.passage(text, start, end, marks_of(text, kind))
+    within += certificate.line(citation.certificate, texts)
     return Markup(
         '<div hidden class="a-stored" id="{}"><header><b>{}</b><h3>{}</h3>'
         '<button type="button" class="a-close" data-close aria-label="{}"></button>{}</header>'

@@ -11,6 +11,7 @@ import typer
 from rag.cli import (
     adapting,
     asking,
+    calibrating,
     classifying,
     evaluating,
     history,
@@ -47,6 +48,7 @@ app.command()(asking.ask)
 app.command()(asking.chat)
 app.command()(asking.report)
 app.command()(adapting.adapt)
+app.command()(calibrating.calibrate)
 app.command()(classifying.classify)
 app.command()(library.status)
 app.command()(library.weight)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rag.cli.asking import AnswerModes
 from rag.cli.options import Collection, Home, Json, assistant, show
 from rag.errors import UsageError
 
@@ -19,7 +20,7 @@ evaluating = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 @evaluating.callback()
 def _commands() -> None:
-    """Measure how well the library finds."""
+    """Measure how well the library finds and answers."""
 
 
 @evaluating.command("retrieval")
@@ -48,6 +49,36 @@ def evaluate_retrieval(
         made = evaluate.evaluate(attest, data, against=against, cache=cache, watch=watch)
     shape = partial(evaluation_file.evaluation, each=per_query)
     show(made, as_json, shape, evaluation_text.evaluation)
+
+
+@evaluating.command("answers")
+def evaluate_answers(
+    file: Annotated[
+        Path, typer.Argument(help='Questions, a line each: {"question", "answers", "document", …}.')
+    ],
+    mode: AnswerModes = "auto",
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare with another mode, another generator, or the rows of an earlier run."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write what became of each question here, a line each.")
+    ] = None,
+    collection: Collection = None,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Measure what the library answers, what it cites, and when it declines."""
+    from rag import answer_evaluation, answer_evaluation_file, answer_evaluation_text
+
+    with assistant(home, collection) as attest, _bar() as watch:
+        made = answer_evaluation.evaluate_answers(
+            attest, file, mode=mode, against=against, out=out, watch=watch
+        )
+    show(made, as_json, answer_evaluation_file.evaluation, answer_evaluation_text.evaluation)
+    raise typer.Exit(3 if made.failed else 0)
 
 
 @contextmanager

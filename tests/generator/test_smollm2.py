@@ -66,7 +66,7 @@ def test_the_model_speaks_as_its_makers_meant(small: Writer) -> None:
 
 
 def test_the_whole_model_gives_the_known_greedy_answer(whole: Writer) -> None:
-    prompt = whole.tokenizer.encode(whole._prompts.text(_COLOURS), specials=True)
+    prompt = whole.tokenizer.encode(whole.prompts.text(_COLOURS), specials=True)
     ids = list(decode(whole.model, prompt, Sampling(max_tokens=24), ends=(0, 2), rng=seeded(0)))
     assert ids == [int(number) for number in _ANSWER.split()]
 
@@ -85,7 +85,7 @@ def test_drafts_change_no_token_of_a_real_answer(small: Writer, penalty: float) 
     stepper = Stepper(small.model)
     for question in ("How tall is the tower?", "Repeat the passage word for word."):
         fitted = small.fit("Answer from the passage.", question, [passage], reserve=60)
-        prompt = small._prompts.encode(fitted.messages)
+        prompt = small.prompts.encode(fitted.messages)
         sampling, answers = Sampling(max_tokens=60, repetition_penalty=penalty), list[list[int]]()
         for drafts in (None, Drafts(prompt)):
             cache = small.model.new_cache(len(prompt) + 60)

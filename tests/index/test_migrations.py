@@ -217,3 +217,14 @@ def test_a_library_of_the_second_version_learns(empty_url: str, tmp_path: Path) 
         catalog.judge("default", "which pump?", 1, "up")
         assert catalog.asked("default")[0].up == (1,)
         assert verify(catalog).problems == ()
+
+
+def test_a_library_of_the_third_version_is_calibrated(empty_url: str, tmp_path: Path) -> None:
+    with _first_version(empty_url, "0003") as connection:
+        _insert_collection(connection)
+    with Catalog(tmp_path, empty_url) as catalog:
+        fitted = {"threshold": 0.5, "scale": 1.0}
+        catalog.calibrate("default", encoder=MODEL.fingerprint, generator="", fitted=fitted)
+        kept = catalog.calibration("default", encoder=MODEL.fingerprint, generator="")
+        assert kept is not None
+        assert kept.fitted == fitted

@@ -111,6 +111,7 @@ def test_ask_as_json_has_the_agreed_shape(filled: Run) -> None:
         "page",
         "answer_start",
         "answer_end",
+        "certificate",
         "score",
     }
 

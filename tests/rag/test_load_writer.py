@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from generator import checkpoint, packaged
-from rag import models
+from rag import Settings, models
+from rag.loaded import LoadedModels, describe
 from tests.generator.builders import generator, loaded, tokenizer
 from transformer import lora
 from transformer.lora import LoraConfig
@@ -20,7 +21,9 @@ def base(tmp_path: Path) -> Path:
 
 
 def test_a_model_without_one_is_loaded_as_it_is(base: Path) -> None:
-    assert models.load_writer(base).fingerprint == checkpoint.load(base, "int4").fingerprint
+    plain = models.load_writer(base)
+    assert plain.fingerprint == checkpoint.load(base, "int4").fingerprint
+    assert not plain.grounded
 
 
 def test_the_packaged_adapter_is_taken_for_its_own_model(
@@ -37,3 +40,7 @@ def test_the_packaged_adapter_is_taken_for_its_own_model(
     writer = models.load_writer(base)
     assert writer.fingerprint == checkpoint.load(base, "fp32", adapter=file).fingerprint
     assert writer.fingerprint != made.fingerprint
+    assert writer.grounded
+    product = LoadedModels(Settings(home=tmp_path / "home", generator=str(base), threads=1))
+    assert product.writer().fingerprint == writer.fingerprint
+    assert describe(base)[0] == writer.fingerprint

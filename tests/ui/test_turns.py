@@ -1,6 +1,7 @@
 import re
 from dataclasses import replace
 
+from rag.records import Certificate
 from tests.ui.records import HOSTILE, answer, cited, document, hit
 from tests.ui.test_render import quoted, shown
 from ui.locale import texts
@@ -200,3 +201,24 @@ def test_a_summary_that_knows_not_of_what_gives_no_hint_on_other_words() -> None
     assert EN("ask.declined") in conversation([Turn("Sum up", unknown)], EN)
     summary = replace(unknown, kind="summary")
     assert EN("ask.declined") not in conversation([Turn("Sum up", summary)], EN)
+
+
+def test_a_certificate_is_one_quiet_line_at_its_source() -> None:
+    turn = settled()
+    assert turn.answer is not None
+    first, second = turn.answer.citations
+    certified = (
+        replace(first, certificate=Certificate(True, False, True, 2.5, 0.75)),
+        replace(second, certificate=Certificate(False, True, None, 0.25, -0.5)),
+    )
+    whole = replace(turn.answer, citations=certified)
+    turn = replace(turn, answer=whole)
+    markup = conversation([turn], EN)
+    assert "needed · not enough by itself · the answer follows its facts</p>" in markup
+    assert "not needed: the answer stands without it · enough by itself</p>" in markup
+    assert markup.count(EN("source.certificate")) == 2
+    assert "이 출처만으로는 부족 · 출처의 사실을 따르는 답" in conversation([turn], KO)
+    stays = replace(first, certificate=Certificate(True, True, False, 2.5, 0.75))
+    stubborn = replace(turn, answer=replace(whole, citations=(stays, second)))
+    assert "the answer stays when its facts are changed" in conversation([stubborn], EN)
+    assert EN("source.certificate") not in conversation([settled()], EN)
