@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 Taking = Callable[[Iterator[str], Sequence[Hit], Draft], Iterator[str]]
 
 _SENTENCES = 3  # quoted at most
-_NEAR = 0.75  # a further sentence must reach so much of the best one's score
+_NEAR = 0.85  # a further sentence must reach so much of the best one's score
 _SURELY = 0.8  # of declining: none of 53 answerable questions kept out of training came so far
-_SHORT = 160  # characters, up to which a sentence is followed by the next
+_SHORT = 60  # characters, up to which a sentence is followed by the next
 
 
 @dataclass(frozen=True, slots=True)
