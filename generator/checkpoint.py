@@ -2,23 +2,22 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
-
-from torch import Tensor, nn
 
 from generator import chat, packaged
 from generator.chat import ChatFormat
 from generator.config import GeneratorConfig
 from generator.model import Generator
 from generator.precision import Precision, placing
-from transformer import checkpoint, lora, merging
-from transformer.checkpoint import Place, Tensors
+from transformer import checkpoint, lora, low_rank
+from transformer.checkpoint import Tensors
 from transformer.errors import CheckpointError
 from transformer.foreign import gguf, gpt2, llama
 from transformer.lora import Adapter
-from transformer.quantize import GROUP, QuantizedLinear
+from transformer.low_rank import LowRankLinear
+from transformer.quantize import QuantizedLinear
 from transformer.tokenizer import Tokenizer
 
 
@@ -31,7 +30,7 @@ class GeneratorCheckpoint:
     chat: ChatFormat
     fingerprint: str
     parameters: int
-    grounded: bool = False  # an adapter was folded in: it answers in the form that it was taught
+    grounded: bool = False  # with an adapter: it answers in the form that it was taught
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +54,29 @@ def load(path: Path, precision: Precision, *, adapter: Adapters = None) -> Gener
         path: a folder with safetensors, a .gguf file, or a folder that holds one
         precision: of the matrices; "int4" takes 8 bits where a shape does not fit. Norms stay
             float32, embeddings take the processor's fast format
-        adapter: is folded into the weights before they are quantised; "packaged" takes the one
-            that comes with the product for this very model, if there is one
+        adapter: is put beside the weights, which stay as they are; "packaged" takes the one that
+            comes with the product for this very model, if there is one
 
     Raises:
         CheckpointError: something is missing, damaged, or of a kind that is not read, or the
             adapter was made for another model.
     """
     source = _open(path)
-    if (found := _adapter(adapter, source)) is not None:
-        summed = merging.merged(source.tensors, found)
-        source = replace(source, tensors=summed, fingerprint=merging.fingerprint(found))
+    found = _adapter(adapter, source)
     with checkpoint.on_meta():
         model = Generator(source.config)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     tensors = source.tensors
     if source.config.tied:  # some files hold the matrix a second time
         tensors = ((name, tensor) for name, tensor in tensors if name != "head.weight")
-    place = placing(precision) if found is None else _sparing(found, precision)
-    checkpoint.fill(model, tensors, source=path, place=place)
+    checkpoint.fill(model, tensors, source=path, place=placing(precision))
+    if found is not None:
+        low_rank.attach(model, found)
     return GeneratorCheckpoint(
         model.eval(),
         source.tokenizer,
         source.chat,
-        source.fingerprint,
+        source.fingerprint if found is None else lora.fingerprint(found),
         parameters,
         grounded=found is not None,
     )
@@ -89,8 +87,10 @@ def save(loaded: GeneratorCheckpoint, folder: Path) -> None:
 
     Raises:
         CheckpointError: `folder` exists.
-        ValueError: the generator was quantised as it was loaded.
+        ValueError: the generator was quantised as it was loaded, or has an adapter beside it.
     """
+    if any(isinstance(module, LowRankLinear) for module in loaded.model.modules()):
+        raise ValueError("a generator with an adapter beside it cannot be saved: load it without")
     if any(isinstance(module, QuantizedLinear) for module in loaded.model.modules()):
         raise ValueError("a quantised generator cannot be saved; load it with precision fp32")
     config = {
@@ -115,23 +115,6 @@ def _adapter(asked: Adapters, source: _Source) -> Adapter | None:
             f"{source.fingerprint}: load that model, or train an adapter for this one"
         )
     return adapter
-
-
-def _sparing(adapter: Adapter, precision: Precision) -> Place:
-    """As `placing`, but 8 bits for a matrix whose 4 would round the adapter away.
-
-    Smollm2 lies on its grid of 4 bits, and the steps of an adapter are smaller than that grid's:
-    rounded, they kept 28 % of what was learned, in 8 bits all of it. Where columns change by
-    groups, the grid moves along, and nothing is lost.
-    """
-    place, spare = placing(precision), placing("int8")
-
-    def sparing(model: nn.Module, name: str, tensor: Tensor) -> None:
-        layer = name.removesuffix(".weight")
-        lost = precision == "int4" and not merging.in_groups(adapter, layer, GROUP)
-        (spare if lost else place)(model, name, tensor)
-
-    return sparing
 
 
 def _open(path: Path) -> _Source:

@@ -18,6 +18,7 @@ from generator.prompts import Prompts
 from transformer import lora, runtime
 from transformer.errors import TrainingError
 from transformer.lora import LoraConfig
+from transformer.low_rank import LowRankLinear
 from transformer.quantize import QuantizedLinear
 from transformer.training import Trained, TrainingConfig, Watch, train
 
@@ -94,8 +95,12 @@ def require_whole(checkpoint: GeneratorCheckpoint) -> None:
     """Refuse a model that cannot learn.
 
     Raises:
-        TrainingError: it was quantised as it was loaded.
+        TrainingError: it was quantised as it was loaded, or has an adapter beside it.
     """
+    if any(isinstance(module, LowRankLinear) for module in checkpoint.model.modules()):
+        raise TrainingError(
+            "a generator with an adapter beside it cannot be trained: load it without"
+        )
     if any(isinstance(module, QuantizedLinear) for module in checkpoint.model.modules()):
         raise TrainingError("a quantised generator cannot be trained: load it with precision fp32")
 

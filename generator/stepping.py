@@ -14,6 +14,7 @@ from transformer.block import Block
 from transformer.cache import Cache
 from transformer.errors import LengthError
 from transformer.feedforward import GatedFeedForward
+from transformer.low_rank import LowRankLinear
 from transformer.norm import RMSNorm
 from transformer.quantize import FEW_ROWS, Int4Linear
 
@@ -140,11 +141,7 @@ def _layer(block: nn.Module) -> compiled.Layer | None:
         feed_forward.gate_up,
         feed_forward.down,
     ]
-    matrices = [
-        compiled.Matrix(linear.packed, None if linear.bias is None else linear.bias.detach())
-        for linear in linears
-        if isinstance(linear, Int4Linear) and linear.grid is None
-    ]
+    matrices = [matrix for linear in linears if (matrix := _matrix(linear)) is not None]
     if len(matrices) < len(linears) or not all(isinstance(n, RMSNorm | None) for n in norms):
         return None
     first, second, q_norm, k_norm = norms
@@ -155,6 +152,16 @@ def _layer(block: nn.Module) -> compiled.Layer | None:
         None if k_norm is None else _gain(k_norm),
         *matrices,
     )
+
+
+def _matrix(linear: nn.Module) -> compiled.Matrix | None:
+    """A layer as the kernels take it, with what stands beside it; None without four bits."""
+    beside = linear if isinstance(linear, LowRankLinear) else None
+    base = linear if beside is None else beside.base
+    if not isinstance(base, Int4Linear) or base.grid is not None:
+        return None
+    bias = None if base.bias is None else base.bias.detach()
+    return compiled.Matrix(base.packed, bias, None if beside is None else beside.packed)
 
 
 def _gain(norm: nn.Module) -> Tensor:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 WIDE = 16  # outputs of a block
 GROUP = 32  # columns that share a scale
@@ -22,7 +23,15 @@ _address, _int = ctypes.c_void_p, ctypes.c_int64
 
 
 class _Matrix(ctypes.Structure):
-    _fields_ = (("stream", _address), ("bias", _address), ("out", _int), ("in", _int))
+    _fields_ = (
+        ("stream", _address),
+        ("bias", _address),
+        ("a", _address),
+        ("b", _address),
+        ("out", _int),
+        ("in", _int),
+        ("rank", _int),
+    )
 
 
 class _Layer(ctypes.Structure):
@@ -51,6 +60,7 @@ class _Model(ctypes.Structure):
         ("groups", _int),
         ("head_width", _int),
         ("bf16", _int),
+        ("rank", _int),
         ("eps", ctypes.c_float),
         ("head_eps", ctypes.c_float),
     )
@@ -83,11 +93,24 @@ def library() -> ctypes.CDLL | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Addition:
+    """Of low rank, beside a matrix, as `pack_addition` gives it."""
+
+    a: Tensor  # (r, in / 32, 16, 2)
+    b: Tensor  # (out / 16, r / 2, 16, 2)
+
+
+@dataclass(frozen=True, slots=True)
 class Matrix:
-    """What a product takes: `packed` of `pack`, and a bias in float32."""
+    """What a product takes: `packed` of `pack`, a bias in float32, and what a step adds."""
 
     packed: Tensor
     bias: Tensor | None
+    addition: Addition | None = None
+
+    @property
+    def rank(self) -> int:
+        return 0 if self.addition is None else len(self.addition.a)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -95,7 +118,9 @@ class Matrix:
         return self.packed.shape[0] * WIDE, self.packed.shape[1] * GROUP
 
     def described(self) -> _Matrix:
-        return _Matrix(self.packed.data_ptr(), _pointer(self.bias), *self.shape)
+        beside = (None, None) if self.addition is None else (self.addition.a, self.addition.b)
+        tensors = (self.packed, self.bias, *beside)
+        return _Matrix(*map(_pointer, tensors), *self.shape, self.rank)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +136,13 @@ class Layer:
     gate_up: Matrix
     down: Matrix
 
+    @property
+    def matrices(self) -> tuple[Matrix, ...]:
+        return self.qkv, self.out, self.gate_up, self.down
+
     def described(self) -> _Layer:
         norms = (self.attention_norm, self.feed_forward_norm, self.q_norm, self.k_norm)
-        matrices = (self.qkv, self.out, self.gate_up, self.down)
-        return _Layer(*map(_pointer, norms), *(matrix.described() for matrix in matrices))
+        return _Layer(*map(_pointer, norms), *(matrix.described() for matrix in self.matrices))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +208,7 @@ class Step:
             shape.groups,
             shape.head_width,
             shape.cache == torch.bfloat16,
+            max(matrix.rank for layer in layers for matrix in layer.matrices),
             shape.eps,
             shape.head_eps,
         )
@@ -250,6 +279,20 @@ def unpack(packed: Tensor) -> Tensor:
     q = q.permute(0, 1, 3, 2, 5, 4).reshape(blocks, groups, WIDE, GROUP)
     weights: Tensor = q * scale[..., None] + low[..., None]
     return weights.transpose(1, 2).reshape(blocks * WIDE, groups * GROUP)
+
+
+def pack_addition(a: Tensor, b: Tensor) -> Addition:
+    """b (a x) for the kernels, in bfloat16, with a rank of zeros where there is an odd one.
+
+    Args:
+        a: (r, in)
+        b: (out, r)
+    """
+    odd = a.shape[0] % 2
+    a, b = F.pad(a, (0, 0, 0, odd)).bfloat16(), F.pad(b, (0, odd)).bfloat16()
+    a = a.view(len(a), -1, 2, WIDE).transpose(2, 3)
+    b = b.view(-1, WIDE, b.shape[1] // 2, 2).transpose(1, 2)
+    return Addition(a.contiguous(), b.contiguous())
 
 
 def multiply(x: Tensor, packed: Tensor) -> Tensor:

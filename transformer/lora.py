@@ -6,7 +6,7 @@ An adapter is a file of its own, made for one model and refused by every other.
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -30,16 +30,12 @@ class LoraConfig:
     alpha: float = 32.0  # the addition counts alpha / rank times, so that rank may vary alone
     targets: tuple[str, ...] = ("qkv", "out", "up", "gate_up", "down")  # leaf names of layers
     last_layers: int | None = None  # only the last so many blocks of the model; None: all
-    group: int = 1  # columns that change alike (Xu et al. 2023, "QA-LoRA"): those that share a
-    # minimum in four bits, so that the adapter moves that and no rounding takes it away
 
     def __post_init__(self) -> None:
         if self.rank < 1:
             raise ValueError(f"rank ({self.rank}) must be at least 1")
         if not (math.isfinite(self.alpha) and self.alpha > 0):
             raise ValueError(f"alpha ({self.alpha}) must be over 0")
-        if self.group < 1:
-            raise ValueError(f"group ({self.group}) must be at least 1")
         if not self.targets:
             raise ValueError("targets is empty: name at least one kind of layer, such as qkv")
         if self.last_layers is not None and self.last_layers < 1:
@@ -98,23 +94,12 @@ def attach(model: nn.Module, config: LoraConfig, *, rng: torch.Generator) -> Non
     if not chosen:
         names = ", ".join(config.targets)
         raise ValueError(f"the model has no linear layer of the names {names}: set targets")
-    for name, linear in chosen:
-        if linear.in_features % config.group:
-            raise ValueError(
-                f"group ({config.group}) must divide the {linear.in_features} columns of {name}"
-            )
     model.requires_grad_(False)
     for name, linear in chosen:
         bound = 1 / math.sqrt(linear.in_features)
-        groups = linear.in_features // config.group
-        a = torch.rand(config.rank, groups, generator=rng) * 2 * bound - bound
-        a = a.repeat_interleave(config.group, dim=1)
+        a = torch.rand(config.rank, linear.in_features, generator=rng) * 2 * bound - bound
         b = torch.zeros(linear.out_features, config.rank)
-        layer = _put(model, name, linear, a, b, scale=config.alpha / config.rank)
-        if config.group > 1:  # columns with one gradient stay one
-            layer.a.register_hook(  # type: ignore[no-untyped-call]
-                partial(_alike, group=config.group)
-            )
+        _put(model, name, linear, a, b, scale=config.alpha / config.rank)
 
 
 def merge(model: nn.Module) -> None:
@@ -207,28 +192,49 @@ def load(model: nn.Module, source: Path | bytes | Adapter, *, base: str) -> Adap
             "load that model, or train an adapter for this one"
         )
     _require_plain(model)
-    fitting = _fitting(model, adapter)
+    layers = dict(_linears(model))
+    shapes = {name: (linear.out_features, linear.in_features) for name, linear in layers.items()}
+    found = fitting(shapes, adapter)
     model.requires_grad_(False)
-    for name, (linear, a, b) in fitting.items():
-        _put(model, name, linear, a, b, scale=adapter.scale)
+    for name, (a, b) in found.items():
+        _put(model, name, layers[name], a, b, scale=adapter.scale)
     return adapter
 
 
-def _fitting(model: nn.Module, adapter: Adapter) -> dict[str, tuple[nn.Linear, Tensor, Tensor]]:
-    layers = dict(_linears(model))
+def fingerprint(adapter: Adapter) -> str:
+    """Of its model with the adapter: 16 hex digits, other than those of the model alone."""
+    digest = sha256(f"{adapter.base} {adapter.scale!r}".encode())
+    for name, tensor in sorted(adapter.tensors.items()):
+        digest.update(f"{name} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.float().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def fitting(
+    shapes: Mapping[str, tuple[int, int]], adapter: Adapter
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """The two tensors a (r, in) and b (out, r) of every layer that an adapter changes.
+
+    Args:
+        shapes: (out, in) of the layers that there are
+        adapter: that may have been made for others
+
+    Raises:
+        CheckpointError: it changes a layer that is not there, or one of another shape.
+    """
     fitting, left = {}, dict(adapter.tensors)
     for name in sorted({key.rpartition(".")[0] for key in adapter.tensors}):
-        linear, a, b = layers.get(name), left.pop(f"{name}.a", None), left.pop(f"{name}.b", None)
-        if linear is None:
+        shape, a, b = shapes.get(name), left.pop(f"{name}.a", None), left.pop(f"{name}.b", None)
+        if shape is None:
             raise CheckpointError(f"the adapter changes {name}, and the model has no such layer")
         rank = 0 if a is None or a.ndim != 2 else a.shape[0]
-        wanted = (rank, linear.in_features), (linear.out_features, rank)
+        wanted = (rank, shape[1]), (shape[0], rank)
         found = tuple(None if t is None else tuple(t.shape) for t in (a, b))
         if a is None or b is None or not rank or found != wanted:
             raise CheckpointError(
                 f"the adapter's tensors of {name} have shapes {found}, the model asks for {wanted}"
             )
-        fitting[name] = (linear, a, b)
+        fitting[name] = (a, b)
     if left or not fitting:
         names = ", ".join(sorted(left)) or "none at all"
         raise CheckpointError(f"the adapter holds tensors of no layer: {names}")
@@ -262,18 +268,10 @@ def _block(name: str) -> int | None:
 
 def _put(
     model: nn.Module, name: str, linear: nn.Linear, a: Tensor, b: Tensor, *, scale: float
-) -> LoraLinear:
+) -> None:
     weight = linear.weight
     a, b = (tensor.to(weight.device, weight.dtype, copy=True) for tensor in (a, b))
-    layer = LoraLinear(linear, a, b, scale=scale)
-    _replace(model, name, layer)
-    return layer
-
-
-def _alike(gradient: Tensor, *, group: int) -> Tensor:
-    """The mean of each group of columns, in all of them."""
-    means = gradient.reshape(gradient.shape[0], -1, group).mean(-1)
-    return means.repeat_interleave(group, dim=1)
+    _replace(model, name, LoraLinear(linear, a, b, scale=scale))
 
 
 def _replace(model: nn.Module, name: str, layer: nn.Module) -> None:

@@ -30,7 +30,7 @@ def test_the_packaged_adapter_is_taken_for_its_own_model(
     base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = checkpoint.load(base, "fp32")
-    lora.attach(made.model, LoraConfig(rank=2, group=32), rng=seeded(0))
+    lora.attach(made.model, LoraConfig(rank=2), rng=seeded(0))
     file = tmp_path / "adapters" / "ours" / packaged.FILE
     file.parent.mkdir(parents=True)
     lora.save(made.model, file, base=made.fingerprint)

@@ -183,26 +183,3 @@ def test_a_second_adapter_and_a_model_without_targets_are_refused() -> None:
 def test_settings_that_cannot_be_are_refused(setting: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         LoraConfig(**setting)  # type: ignore[arg-type]
-
-
-def test_columns_of_a_group_learn_alike_and_stay_alike() -> None:
-    model = _encoder()
-    lora.attach(model, LoraConfig(rank=4, alpha=8.0, group=16), rng=seeded(1))
-    layers = [m for m in model.modules() if isinstance(m, LoraLinear)]
-    optimizer = torch.optim.AdamW([p for m in layers for p in (m.a, m.b)], lr=0.05)
-    before = [layer.a.detach().clone() for layer in layers]
-    for _ in range(3):
-        optimizer.zero_grad()
-        model(TOKENS).square().mean().backward()
-        optimizer.step()
-    for layer, was in zip(layers, before, strict=True):
-        groups = layer.a.detach().unflatten(1, (-1, 16))
-        assert torch.equal(groups, groups[..., :1].expand_as(groups))
-        assert not torch.equal(layer.a, was)
-
-
-def test_a_group_must_divide_the_columns() -> None:
-    with pytest.raises(ValueError, match=r"group \(20\) must divide the 32 columns of blocks\.0"):
-        lora.attach(_encoder(), LoraConfig(rank=4, group=20), rng=seeded(1))
-    with pytest.raises(ValueError, match=r"group \(0\) must be at least 1"):
-        LoraConfig(group=0)

@@ -5,6 +5,10 @@
  * 16 words, one an output, of a scale and a minimum in float16; then four times 16 words, one an
  * output, of eight columns: 0, 2, 4, 6 in its low half from the lowest bits up, 1, 3, 5, 7 in its
  * high half. A weight is scale * q + minimum, exactly as in GGUF's Q4_1.
+ *
+ * It may have an addition of low rank, b (a x), whose two matrices are bfloat16 in pairs: of a, for
+ * each rank and group of columns, the pairs (j, j + 16); of b, for each block of outputs, two ranks
+ * of all sixteen. The rank is even.
  */
 
 #include <math.h>
@@ -19,7 +23,8 @@ enum { WIDE = 16, GROUP = 32, BYTES = 320, MAX_HEAD = 256, MAX_THREADS = 64 };
 typedef struct {
     const uint8_t *stream;
     const float *bias; /* or null */
-    int64_t out, in;
+    const uint16_t *a, *b;
+    int64_t out, in, rank; /* rank: of the addition, or 0 */
 } Matrix;
 
 typedef struct {
@@ -31,7 +36,7 @@ typedef struct {
     const Layer *layer;
     const float *norm, *cosines, *sines;
     Matrix head;
-    int64_t layers, width, heads, groups, head_width, bf16; /* bf16: of the cache */
+    int64_t layers, width, heads, groups, head_width, bf16, rank; /* bf16: of the cache */
     float eps, head_eps;
 } Model;
 
@@ -41,7 +46,7 @@ typedef struct { /* where a row's keys and values go, and what it attends to */
 } Row;
 
 typedef struct {
-    float *qkv, *mixed, *both, *hidden;
+    float *qkv, *mixed, *both, *hidden, *low;
 } Work;
 
 typedef struct {
@@ -235,6 +240,7 @@ static long lay_out(Job *job, float *scratch, long widest, long longest) {
         job->work.mixed = carve(&next, job->rows * one->out.in);
         job->work.both = carve(&next, job->rows * one->gate_up.out);
         job->work.hidden = carve(&next, job->rows * one->down.in);
+        job->work.low = carve(&next, job->rows * job->model->rank);
     }
     for (long t = 0; t < job->threads; t++) {
         job->mine[t].x = carve(&next, job->rows * widest);

@@ -133,9 +133,41 @@ INLINE void NAME(columns)(const uint8_t *quarter, const float *x, long stride, c
 #endif
 }
 
-/* Sixteen outputs of `rows` rows, a constant: to out, `apart` from row to row. */
-INLINE void NAME(block)(const uint8_t *stream, long groups, const float *x, const float *sums,
-                        const int rows, float *out, long apart, const float *bias, int add) {
+/* This thread's share of a x of the addition: rows x, before they are prepared, to low. */
+static void NAME(lower)(const Job *job, const Matrix *w, const float *x, long me) {
+    Span s = span(w->rank * job->rows, me, job->threads);
+    for (long i = s.first; i < s.last; i++) {
+        long k = i / job->rows, r = i % job->rows; /* the rows of one rank: it is read once */
+        const float *from = x + r * w->in;
+        const uint16_t *a = w->a + k * w->in;
+        floats first = {}, second = {};
+        for (long g = 0; g < w->in; g += GROUP)
+            for (int j = 0; j < WIDE; j += LANES) {
+                words pairs = NAME(load_words)(a + g + 2 * j);
+                first += NAME(load)(from + g + j) * NAME(even)(pairs);
+                second += NAME(load)(from + g + WIDE + j) * NAME(odd)(pairs);
+            }
+        job->work.low[r * w->rank + k] = NAME(sum)(first + second);
+    }
+    if (w->rank) meet(job);
+}
+
+/* y and what b, at its pairs of these outputs, adds to it. */
+INLINE floats NAME(raised)(floats y, const uint16_t *b, const float *low, long rank) {
+    for (long k = 0; k < rank; k += 2, b += 2 * WIDE) {
+        words pairs = NAME(load_words)(b);
+        y += NAME(even)(pairs) * low[k];
+        y += NAME(odd)(pairs) * low[k + 1];
+    }
+    return y;
+}
+
+/* Block b of sixteen outputs of `rows` rows, a constant: to out, or added to it. */
+INLINE void NAME(block)(const Matrix *w, long b, const float *x, const float *sums,
+                        const float *low, const int rows, float *out, int add) {
+    long groups = w->in / GROUP;
+    const uint8_t *stream = w->stream + b * groups * BYTES;
+    const uint16_t *raising = w->b + b * w->rank * WIDE;
     floats total[4][VECTORS] = {};
     for (long g = 0; g < groups; g++, stream += BYTES) {
         floats part[4][VECTORS < 2 ? 2 : VECTORS] = {};
@@ -156,42 +188,40 @@ INLINE void NAME(block)(const uint8_t *stream, long groups, const float *x, cons
     }
     for (int m = 0; m < rows; m++)
         for (int v = 0; v < VECTORS; v++) {
-            float *to = out + m * apart + v * LANES;
+            float *to = out + m * w->out + b * WIDE + v * LANES;
             floats y = total[m][v];
-            if (bias) y += NAME(load)(bias + v * LANES);
+            if (w->bias) y += NAME(load)(w->bias + b * WIDE + v * LANES);
+            y = NAME(raised)(y, raising + 2 * v * LANES, low + m * w->rank, w->rank);
             NAME(store)(to, add ? NAME(load)(to) + y : y);
         }
 }
 
 /* Outputs first..last-1 (in blocks of sixteen) of prepared rows; added to y if `add`. */
 static void NAME(product)(const Matrix *w, long first, long last, const float *x,
-                          const float *sums, long rows, float *y, int add) {
-    long groups = w->in / GROUP;
-    for (long b = first; b < last; b++) {
-        const uint8_t *stream = w->stream + b * groups * BYTES;
-        const float *bias = w->bias ? w->bias + b * WIDE : 0;
+                          const float *sums, const float *low, long rows, float *y, int add) {
+    for (long b = first; b < last; b++)
         for (long r = 0, taken; r < rows; r += taken) {
-            const float *from = x + r * w->in, *of = sums + r * groups;
-            float *to = y + r * w->out + b * WIDE;
+            const float *from = x + r * w->in, *of = sums + r * w->in / GROUP;
+            const float *lowered = low + r * w->rank;
+            float *to = y + r * w->out;
             taken = rows - r < AT_ONCE ? rows - r : AT_ONCE;
             switch (taken) {
-                case 1: NAME(block)(stream, groups, from, of, 1, to, w->out, bias, add); break;
-                case 2: NAME(block)(stream, groups, from, of, 2, to, w->out, bias, add); break;
+                case 1: NAME(block)(w, b, from, of, lowered, 1, to, add); break;
+                case 2: NAME(block)(w, b, from, of, lowered, 2, to, add); break;
 #if AT_ONCE == 4
-                case 3: NAME(block)(stream, groups, from, of, 3, to, w->out, bias, add); break;
-                case 4: NAME(block)(stream, groups, from, of, 4, to, w->out, bias, add); break;
+                case 3: NAME(block)(w, b, from, of, lowered, 3, to, add); break;
+                case 4: NAME(block)(w, b, from, of, lowered, 4, to, add); break;
 #endif
             }
         }
-    }
 }
 
 /* silu(gate) * up: blocks of h from the halves of one product. */
 static void NAME(gated)(const Matrix *w, long first, long last, const float *x,
-                        const float *sums, long rows, float *both, float *h) {
-    long hidden = w->out / 2;
-    NAME(product)(w, first, last, x, sums, rows, both, 0);
-    NAME(product)(w, hidden / WIDE + first, hidden / WIDE + last, x, sums, rows, both, 0);
+                        const float *sums, const float *low, long rows, float *both, float *h) {
+    long hidden = w->out / 2, second = hidden / WIDE;
+    NAME(product)(w, first, last, x, sums, low, rows, both, 0);
+    NAME(product)(w, second + first, second + last, x, sums, low, rows, both, 0);
     for (long r = 0; r < rows; r++)
         for (long i = first * WIDE; i < last * WIDE; i += LANES) {
             floats gate = NAME(load)(both + r * w->out + i);
@@ -211,8 +241,9 @@ static void NAME(layer)(const Job *job, const Layer *layer, long n, long me, Pri
     for (long r = 0; r < rows; r++)
         NAME(norm)(job->x + r * m->width, layer->attention_norm, m->width, m->eps,
                    mine->x + r * m->width);
+    NAME(lower)(job, &layer->qkv, mine->x, me);
     NAME(prepare)(mine->x, rows, m->width, mine->x, mine->sums);
-    NAME(product)(&layer->qkv, s.first, s.last, mine->x, mine->sums, rows, w->qkv, 0);
+    NAME(product)(&layer->qkv, s.first, s.last, mine->x, mine->sums, w->low, rows, w->qkv, 0);
     meet(job);
     s = span(rows * m->groups, me, job->threads);
     for (long i = s.first; i < s.last; i++)
@@ -230,19 +261,23 @@ static void NAME(layer)(const Job *job, const Layer *layer, long n, long me, Pri
     }
     meet(job);
     s = span(m->width / WIDE, me, job->threads);
+    NAME(lower)(job, &layer->out, w->mixed, me);
     NAME(prepare)(w->mixed, rows, layer->out.in, mine->x, mine->sums);
-    NAME(product)(&layer->out, s.first, s.last, mine->x, mine->sums, rows, job->x, 1);
+    NAME(product)(&layer->out, s.first, s.last, mine->x, mine->sums, w->low, rows, job->x, 1);
     meet(job);
     for (long r = 0; r < rows; r++)
         NAME(norm)(job->x + r * m->width, layer->feed_forward_norm, m->width, m->eps,
                    mine->x + r * m->width);
+    NAME(lower)(job, &layer->gate_up, mine->x, me);
     NAME(prepare)(mine->x, rows, m->width, mine->x, mine->sums);
     s = span(layer->down.in / WIDE, me, job->threads);
-    NAME(gated)(&layer->gate_up, s.first, s.last, mine->x, mine->sums, rows, w->both, w->hidden);
+    NAME(gated)(&layer->gate_up, s.first, s.last, mine->x, mine->sums, w->low, rows, w->both,
+                w->hidden);
     meet(job);
     s = span(m->width / WIDE, me, job->threads);
+    NAME(lower)(job, &layer->down, w->hidden, me);
     NAME(prepare)(w->hidden, rows, layer->down.in, mine->x, mine->sums);
-    NAME(product)(&layer->down, s.first, s.last, mine->x, mine->sums, rows, job->x, 1);
+    NAME(product)(&layer->down, s.first, s.last, mine->x, mine->sums, w->low, rows, job->x, 1);
     meet(job);
 }
 
@@ -256,7 +291,7 @@ static void NAME(step)(const Job *job, long me, Private *mine) {
     if (!me) memcpy(job->x, last, (size_t)(job->rows * m->width) * sizeof *last);
     NAME(prepare)(last, job->rows, m->width, last, mine->sums);
     Span s = span(m->head.out / WIDE, me, job->threads);
-    NAME(product)(&m->head, s.first, s.last, last, mine->sums, job->rows, job->logits, 0);
+    NAME(product)(&m->head, s.first, s.last, last, mine->sums, 0, job->rows, job->logits, 0);
     meet(job);
 }
 
@@ -265,7 +300,7 @@ static void NAME(multiply)(const Job *job, long me, Private *mine) {
     const Matrix *w = job->matrix;
     Span s = span(w->out / WIDE, me, job->threads);
     NAME(prepare)(job->x, job->rows, w->in, mine->x, mine->sums);
-    NAME(product)(w, s.first, s.last, mine->x, mine->sums, job->rows, job->logits, 0);
+    NAME(product)(w, s.first, s.last, mine->x, mine->sums, 0, job->rows, job->logits, 0);
     meet(job);
 }
 
