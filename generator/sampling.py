@@ -64,7 +64,10 @@ def penalize(logits: Tensor, seen: Tensor, penalty: float) -> Tensor:
     """Make ids in `seen` less likely (Keskar et al. 2019, §4.1): positive logits are divided."""
     chosen = logits.gather(-1, seen)
     chosen = torch.where(chosen > 0, chosen / penalty, chosen * penalty)
-    return logits.scatter(-1, seen, chosen)
+    if logits.dtype != torch.float32:
+        return logits.scatter(-1, seen, chosen)
+    # A copy by torch wakes its threads, which then get in the way of those of the next step.
+    return torch.from_numpy(logits.numpy().copy()).scatter_(-1, seen, chosen)
 
 
 def top_k(logits: Tensor, k: int) -> Tensor:
