@@ -89,7 +89,9 @@ class Stepper:
         x, logits = self._step(x, places)
         head = self.model.head
         assert isinstance(head, ShortlistHead), "asked before"
-        likely = logits.topk(min(_LIKELY, logits.shape[-1]), sorted=False).indices
+        # Rows together would wake torch's threads, which then get in the way of the next step's.
+        k = min(_LIKELY, logits.shape[-1])
+        likely = torch.stack([row.topk(k, sorted=False).indices for row in logits])
         compiled.exact(head.dense, x, likely, logits)
         return logits
 
