@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.attention_mass import attention_masses
 from benchmarks.table import Row, Table
-from generator.attention_mass import attention_masses
 from generator.attribute import Reading, grouped, read
 from generator.blocks import PassageCaches
 from index.analysis import content_words

@@ -17,8 +17,10 @@ from rich.console import Console
 
 from benchmarks.table import Row, Table, as_json, show
 from encoder.answer_scores import exact_match, f1
-from generator import Sampling, Writer, checkpoint
-from generator.prompts import grounded
+from generator import Sampling, checkpoint
+from generator.checkpoint import GeneratorCheckpoint
+from generator.prompts import Prompts, grounded
+from generator.together import decode_together
 from rag import quoting
 from transformer import runtime
 
@@ -78,9 +80,9 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     adapter = given.adapter if given.adapter in (None, "packaged") else Path(given.adapter)
-    writer = Writer(checkpoint.load(given.model, given.precision, adapter=adapter))
+    loaded = checkpoint.load(given.model, given.precision, adapter=adapter)
     rows = [json.loads(line) for line in given.judge.read_text(encoding="utf-8").splitlines()]
-    outcomes = [asked(row, writer) for row in rows[: given.questions]]
+    outcomes = answered(rows[: given.questions], loaded)
     if given.answers:
         lines = (json.dumps(_told(outcome), ensure_ascii=False) for outcome in outcomes)
         given.answers.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -92,12 +94,25 @@ def main() -> None:
         show(table, Console())
 
 
-def asked(row: dict[str, Any], writer: Writer) -> Outcome:
-    """One question, answered greedily."""
-    messages = grounded(row["system"], row["question"], row["passages"])
-    written = writer.write(messages, Sampling(max_tokens=_TOKENS), runtime.seeded(0))
-    answerable = row["kind"] != "unanswerable"
-    return Outcome(answerable, written.text, tuple(row["gold"]), tuple(row["passages"]))
+def answered(rows: Sequence[dict[str, Any]], loaded: GeneratorCheckpoint) -> list[Outcome]:
+    """All questions, answered greedily and several at once."""
+    prompts = Prompts(loaded.chat, loaded.tokenizer)
+    decoded = decode_together(
+        loaded.model,
+        [prompts.encode(grounded(r["system"], r["question"], r["passages"])) for r in rows],
+        Sampling(max_tokens=_TOKENS),
+        ends=loaded.chat.ends,
+        rngs=[runtime.seeded(0) for _ in rows],
+    )
+    return [
+        Outcome(
+            row["kind"] != "unanswerable",
+            loaded.tokenizer.decode(each.tokens),
+            tuple(row["gold"]),
+            tuple(row["passages"]),
+        )
+        for row, each in zip(rows, decoded, strict=True)
+    ]
 
 
 def measure(name: str, outcomes: Sequence[Outcome]) -> Table:

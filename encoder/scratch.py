@@ -96,7 +96,7 @@ class _Making:
                 watch=watch,
                 judged=judged,
             )
-        self._note("contrast", done)
+        run_record.note(self.work, self.record, "contrast", done, first=self.fellows.first)
         return contrast.equipped(ready, self.config.contrast)
 
     def _sources(self, documents: Sequence[Document]) -> Sources:
@@ -122,7 +122,7 @@ class _Making:
                     self.work / "pretrain",
                     watch=watch,
                 )
-            self._note("pretrain", done)
+            run_record.note(self.work, self.record, "pretrain", done, first=self.fellows.first)
             self._write(made, folder)
         return self._loaded(folder)
 
@@ -179,12 +179,6 @@ class _Making:
             with writing(folder):
                 checkpoint.save(made, folder)
         self.fellows.told(None)
-
-    def _note(self, stage: str, done: Trained) -> None:
-        if self.fellows.first:
-            run_record.note(self.work, self.record, stage, done)
-        else:
-            self.record["stages"][stage] = asdict(done)
 
     def _read(self, read: Callable[[Path], list[T]], files: Sequence[Path]) -> list[T]:
         found: list[T] = []

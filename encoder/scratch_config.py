@@ -9,7 +9,7 @@ from encoder.config import EncoderConfig
 from encoder.contrast import ContrastConfig, require_fit
 from encoder.pretrain import MlmConfig
 from transformer import configuring
-from transformer.errors import ConfigError, TrainingError
+from transformer.errors import TrainingError
 from transformer.init import DEVIATION
 from transformer.tokenizer_training import Kind
 
@@ -85,12 +85,6 @@ def read(file: Path, overrides: Sequence[str] = ()) -> ScratchConfig:
     Raises:
         ConfigError: it cannot be read, or a setting is unknown, missing or wrong.
     """
-    table = configuring.read(file, overrides)
-    shape, vocabulary = table.get("encoder"), table.get("tokenizer")
-    if isinstance(shape, dict):
-        if "vocab_size" in shape:
-            raise ConfigError("encoder.vocab_size is tokenizer.size: leave it out")
-        size = vocabulary.get("size") if isinstance(vocabulary, dict) else None
-        table["encoder"] = {"vocab_size": max(1, size) if isinstance(size, int) else 1, **shape}
+    table = configuring.sized(configuring.read(file, overrides), "encoder")
     config: ScratchConfig = configuring.build(ScratchConfig, table, "")
     return config

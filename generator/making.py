@@ -114,7 +114,7 @@ class _Making:
             )
         if learning.lora is not None:
             self._keep_adapter(made, learning, done)
-        self._note(STAGES.second, done)
+        run_record.note(self.work, self.record, STAGES.second, done, first=self.fellows.first)
         return made
 
     def _keep_adapter(
@@ -141,7 +141,7 @@ class _Making:
                 done = pretrain.pretrain(
                     made, self.texts, learning, self.work / STAGES.first, watch=watch
                 )
-            self._note(STAGES.first, done)
+            run_record.note(self.work, self.record, STAGES.first, done, first=self.fellows.first)
             self._keep_samples(made, learning)
             self._write(made, folder)
         return checkpoint.load(folder, "fp32")
@@ -182,12 +182,6 @@ class _Making:
             with writing(folder):
                 checkpoint.save(made, folder)
         self.fellows.told(None)
-
-    def _note(self, stage: str, done: Trained) -> None:
-        if self.fellows.first:
-            run_record.note(self.work, self.record, stage, done)
-        else:
-            self.record["stages"][stage] = asdict(done)
 
     def _path(self, file: Path) -> Path:
         return run_files.beside(file, self.origin)

@@ -8,7 +8,6 @@ from generator.config import GeneratorConfig
 from generator.finetune import FinetuneConfig
 from generator.pretrain import CausalConfig
 from transformer import configuring
-from transformer.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +75,6 @@ def read(file: Path, overrides: Sequence[str] = ()) -> MakingConfig:
     Raises:
         ConfigError: it cannot be read, or a setting is unknown, missing or wrong.
     """
-    table = configuring.read(file, overrides)
-    shape, vocabulary = table.get("generator"), table.get("tokenizer")
-    if isinstance(shape, dict):
-        if "vocab_size" in shape:
-            raise ConfigError("generator.vocab_size is tokenizer.size: leave it out")
-        size = vocabulary.get("size") if isinstance(vocabulary, dict) else None
-        table["generator"] = {"vocab_size": max(1, size) if isinstance(size, int) else 1, **shape}
+    table = configuring.sized(configuring.read(file, overrides), "generator")
     config: MakingConfig = configuring.build(MakingConfig, table, "")
     return config

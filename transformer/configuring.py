@@ -36,6 +36,25 @@ def read(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     return table
 
 
+def sized(table: dict[str, Any], part: str) -> dict[str, Any]:
+    """The tables, with the vocabulary's size also in that of the model.
+
+    Args:
+        table: of a run that trains a vocabulary in [tokenizer], if it has one
+        part: the model's table, if there is one
+
+    Raises:
+        ConfigError: the model's table has a size of its own.
+    """
+    shape, vocabulary = table.get(part), table.get("tokenizer")
+    if not isinstance(shape, dict):
+        return table
+    if "vocab_size" in shape:
+        raise ConfigError(f"{part}.vocab_size is tokenizer.size: leave it out")
+    size = vocabulary.get("size") if isinstance(vocabulary, dict) else None
+    return table | {part: {"vocab_size": max(1, size) if isinstance(size, int) else 1, **shape}}
+
+
 def _override(table: dict[str, Any], given: str) -> None:
     name, equals, text = given.partition("=")
     *path, last = name.strip().split(".")

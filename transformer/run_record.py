@@ -39,10 +39,11 @@ def take_up(work: Path, config: Mapping[str, Any], stages: Stages) -> dict[str, 
     return keep(work, {"config": now, "stages": before["stages"] if before else {}})
 
 
-def note(work: Path, record: dict[str, Any], stage: str, done: Trained) -> None:
-    """Add how a stage ended."""
+def note(work: Path, record: dict[str, Any], stage: str, done: Trained, *, first: bool) -> None:
+    """Add how a stage ended; of several processes the first writes it."""
     record["stages"][stage] = asdict(done)
-    keep(work, record)
+    if first:
+        keep(work, record)
 
 
 def keep(work: Path, record: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from generator.attention_mass import attention_masses
+from benchmarks.attention_mass import attention_masses
 from tests.generator.builders import generator
 from tests.generator.test_attribute import ANSWER, SOURCES, caches
 from transformer import attention
