@@ -47,6 +47,7 @@ class Options:
 
     models: Path  # folder of pulled models
     encoder: str  # name or folder
+    compared: str  # the encoder of a race: one that other tools read too
     generator: str  # name, folder or file
     data: Path | None
     tasks: tuple[str, ...]
@@ -98,6 +99,7 @@ def run(
     options = Options(
         models=settings.models_dir,
         encoder=settings.encoder,
+        compared=encoder or "minilm",
         generator=settings.generator,
         data=data if data.is_dir() else None,
         tasks=tuple(task or _TASKS),
@@ -140,7 +142,7 @@ def _table(name: Benchmark, options: Options) -> Table:
             from benchmarks import embedding
 
             return embedding.measure(
-                encoder=locate(options.encoder, options.models),
+                encoder=locate(options.compared, options.models),
                 data=options.data,
                 onnx=options.onnx,
                 texts=options.texts,

@@ -71,7 +71,10 @@ def _peers(
 def _reference(encoder: Path, dtype: torch.dtype) -> "SentenceTransformer":
     from sentence_transformers import SentenceTransformer
 
-    return SentenceTransformer(str(encoder), device="cpu", model_kwargs={"dtype": dtype})
+    try:
+        return SentenceTransformer(str(encoder), device="cpu", model_kwargs={"dtype": dtype})
+    except ValueError as error:  # a checkpoint of our own format
+        raise Missing(f"it does not read {encoder.name}") from error
 
 
 def _sentence_transformers(encoder: Path, dtype: torch.dtype, texts: Sequence[str]) -> Timed:
@@ -85,7 +88,7 @@ def _likeness(encoder: Path, embedder: Embedder, texts: Sequence[str]) -> str:
     dtype = str(next(embedder.model.parameters()).dtype).removeprefix("torch.")
     try:
         model = _reference(encoder, torch.float32)
-    except ImportError:
+    except (ImportError, Missing):
         return f"attest computes in {dtype}; nothing is here to compare its vectors with"
     theirs = model.encode(list(texts), batch_size=_PEERS_BATCH, normalize_embeddings=True)
     cosines = (np.asarray(theirs) * embedder.embed_documents(texts)).sum(axis=1)
