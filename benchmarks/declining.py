@@ -25,20 +25,27 @@ from benchmarks.table import Row, Table, show
 from benchmarks.unanswerable import Asked
 from rag import Assistant, Settings
 from rag.answer_questions import read_questions
-from rag.confidence import MEANING, Weights, is_relevant
+from rag.confidence import Weights, is_relevant, log_odds
 from rag.declining import auroc, calibrate
-from rag.evidence import find_evidence
 from rag.features import features
+from rag.judging import judged_evidence
 from rag.loaded import LoadedModels
 from rag.unrelated import unrelated_cosine
 
 if TYPE_CHECKING:
     from encoder import Embedder
+    from encoder.judge import Judge
 
 _HITS = 6
 _FALSE = 0.05  # of answerable questions, that the weights that ship may decline
 _AGAINST = ("missing", "unknown", "numbers", "names")  # the more of it, the less likely an answer
-_FITTED = ("near", "words", "numbers", "names")  # what took part in the weights that ship
+_FITTED = (
+    "near",
+    "words",
+    "numbers",
+    "names",
+    "answers",
+)  # what took part in the weights that ship
 _PRIOR = 2.0  # pull of each weight towards 0
 
 
@@ -50,14 +57,16 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=60, help="of each corpus")
     parser.add_argument("--plot", type=Path, help="where risk against coverage is drawn")
     given = parser.parse_args()
-    embedder = LoadedModels(Settings()).embedder("e5-small")
+    models = LoadedModels(Settings())
     if given.what == "fit":
-        print(fit(learned_from(given.data, given.questions, embedder, given.cache)))
+        asked = learned_from(given.data, given.questions, models, given.cache)
+        print("without a judge:", fit(asked, _FITTED[:-1]))
+        print("with one:", fit(asked))
         return
     asked, thresholds = samples()
     for each in (unanswerable.covid(given.data, "judge", given.questions),
                  unanswerable.korquad(given.data, given.questions)):  # fmt: skip
-        asked += unanswerable.asked(each, embedder, given.cache)
+        asked += unanswerable.asked(each, *_encoders(models), given.cache)
     console = Console(width=160)
     show(measure(asked, thresholds), console)
     if given.plot:
@@ -69,11 +78,11 @@ def samples() -> tuple[list[Asked], dict[str, float]]:
     rows = []
     with TemporaryDirectory() as home, Assistant.open(Settings(home=Path(home))) as attest:
         attest.add(SAMPLES / "library")
-        embedder = attest.encoders.asking("default")
+        embedder, judge = attest.encoders.asking("default"), attest.models.judge("e5-small")
         unrelated = unrelated_cosine(embedder)
         for each in read_questions(SAMPLES / "questions.jsonl"):
             found = attest.search(each.question, k=_HITS, remember=False)
-            evidence = find_evidence(each.question, found, embedder=embedder)
+            evidence = judged_evidence(each.question, found, embedder=embedder, judge=judge)
             known = features(each.question, evidence, found, unrelated=unrelated)
             rule = is_relevant(evidence, found, unrelated)
             manner: unanswerable.Manner = "held" if each.answerable else "left_out"
@@ -83,16 +92,19 @@ def samples() -> tuple[list[Asked], dict[str, float]]:
 
 
 def learned_from(
-    data: Path, questions: int, embedder: "Embedder", cache: Path | None
+    data: Path, questions: int, models: LoadedModels, cache: Path | None
 ) -> list[Asked]:
-    """Questions of the sets whose rows may train what ships."""
+    """Questions of sets that may train what ships, kept from all that was learned before."""
     sources = (
-        unanswerable.covid(data, "train", questions),
+        unanswerable.covid(data, "dev", questions),
         unanswerable.squad(data, questions),
-        unanswerable.hotpot(data, questions),
         unanswerable.pubmed(data, questions),
     )
-    return [row for each in sources for row in unanswerable.asked(each, embedder, cache)]
+    return [row for each in sources for row in unanswerable.asked(each, *_encoders(models), cache)]
+
+
+def _encoders(models: LoadedModels) -> "tuple[Embedder, Judge | None]":
+    return models.embedder("e5-small"), models.judge("e5-small")
 
 
 def fit(asked: Sequence[Asked], names: Sequence[str] = _FITTED) -> Weights:
@@ -158,7 +170,7 @@ def risk_plot(asked: Iterable[Asked]) -> str:
 
 def risks(rows: Sequence[Asked], points: int = 20) -> list[tuple[float, float]]:
     """Coverage and risk in percent, the surest questions first."""
-    surest = sorted(rows, key=lambda row: -MEANING.log_odds(row.features))
+    surest = sorted(rows, key=lambda row: -log_odds(row.features))
     wrong = np.cumsum([not row.answerable for row in surest])
     found = []
     for point in range(1, points + 1):
@@ -170,7 +182,7 @@ def risks(rows: Sequence[Asked], points: int = 20) -> list[tuple[float, float]]:
 def _row(name: str, rows: Sequence[Asked], threshold: float | None) -> Row:
     held = [row for row in rows if row.answerable]
     rest = [row for row in rows if not row.answerable]
-    odds = {id(row): MEANING.log_odds(row.features) for row in rows}
+    odds = {id(row): log_odds(row.features) for row in rows}
     low = np.quantile([odds[id(row)] for row in held], 0.1)
     figures: dict[str, str | float | int | None] = {
         "name": name,

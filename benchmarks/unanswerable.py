@@ -11,9 +11,9 @@ from benchmarks import grounded_sources
 from index.analysis import content_words
 from rag.confidence import is_relevant
 from rag.declining import excluding
-from rag.evidence import find_evidence
 from rag.features import Features, features, swapped
 from rag.judged import JudgedDocument
+from rag.judging import judged_evidence
 from rag.records import SearchResult
 from rag.retrieve import retrieve
 from rag.trial import Trial, library_of
@@ -21,10 +21,13 @@ from rag.unrelated import unrelated_cosine
 
 if TYPE_CHECKING:
     from encoder import Embedder
+    from encoder.judge import Judge
 
 Manner = Literal["held", "left_out", "cut_out", "swapped"]
 
 _HITS = 6
+_KEPT_OF_PUBMED = 80  # questions at the end that nothing learned from
+_KEPT_OF_SQUAD = 50  # documents at the end, likewise
 _SENTENCES = 8  # of squad_nqg, which come in the order of their articles, in a document
 
 
@@ -58,7 +61,9 @@ class Questioned:
     cases: tuple[Case, ...]
 
 
-def asked(given: Questioned, embedder: "Embedder", cache: Path | None) -> Iterator[Asked]:
+def asked(
+    given: Questioned, embedder: "Embedder", judge: "Judge | None", cache: Path | None
+) -> Iterator[Asked]:
     """Each question with its answer in the library, and in every manner without it.
 
     Left out are questions whose evidence is not found while it is there: those judge retrieval.
@@ -68,7 +73,7 @@ def asked(given: Questioned, embedder: "Embedder", cache: Path | None) -> Iterat
         for place, case in enumerate(given.cases):
             other = swapped(case.question, given.cases[place - 1].question)
             for manner, question, found in _manners(trial, case, other):
-                evidence = find_evidence(question, found, embedder=embedder)
+                evidence = judged_evidence(question, found, embedder=embedder, judge=judge)
                 known = features(question, evidence, found, unrelated=unrelated)
                 rule = is_relevant(evidence, found, unrelated)
                 yield Asked(given.name, given.language, manner, known, rule)
@@ -112,10 +117,10 @@ def _cut_out(found: SearchResult, sentence: str) -> SearchResult:
     return replace(found, hits=hits)
 
 
-def covid(data: Path, part: Literal["train", "judge"], questions: int) -> Questioned:
-    """Long papers; those of `judge` are kept out of all training."""
+def covid(data: Path, part: Literal["dev", "judge"], questions: int) -> Questioned:
+    """Long papers, from which nothing that ships has learned to answer."""
     papers = grounded_sources.covid(data)
-    whole = papers.train if part == "train" else papers.judge
+    whole = papers.dev if part == "dev" else papers.judge
     rng = Random(0)
     names = list(dict.fromkeys(each.document for each in whole))
     chosen = set(rng.sample(names, min(len(names), 10)))
@@ -133,35 +138,21 @@ def covid(data: Path, part: Literal["train", "judge"], questions: int) -> Questi
     return Questioned(f"covid_qa {part}", "en", tuple(documents), _some(cases, questions))
 
 
-def hotpot(data: Path, questions: int) -> Questioned:
-    """Questions whose answer takes two documents, both of which are left out."""
-    folder = data / "hotpotqa_sample"
-    gold: dict[str, set[str]] = {}
-    for line in (folder / "qrels.tsv").read_text(encoding="utf-8").splitlines()[1:]:
-        query, document, *_ = line.split("\t")
-        gold.setdefault(query, set()).add(document)
-    cases = [
-        Case(row["text"], frozenset(gold[row["_id"]]))
-        for row in _lines(folder / "queries.jsonl")
-        if row["_id"] in gold
-    ][:questions]
-    wanted = frozenset().union(*(case.gold for case in cases))
-    rows = sorted(_lines(folder / "corpus.jsonl"), key=lambda row: row["_id"] not in wanted)
-    documents = [JudgedDocument(r["_id"], r.get("title", ""), r["text"]) for r in rows[:300]]
-    return Questioned("hotpotqa", "en", tuple(documents), tuple(cases))
-
-
 def pubmed(data: Path, questions: int) -> Questioned:
+    """Abstracts, the questions of which are none that were learned from."""
     file = data / "pubmedqa" / "ori_pqal.json"
     rows: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-    keys = sorted(rows)[: 3 * questions // 2]
-    documents = [JudgedDocument(key, "", "\n".join(rows[key]["CONTEXTS"])) for key in keys]
-    cases = [Case(rows[key]["QUESTION"], frozenset({key})) for key in keys[:questions]]
+    kept = list(rows)[-_KEPT_OF_PUBMED:]
+    documents = [
+        JudgedDocument(key, "", "\n".join([*rows[key]["CONTEXTS"], rows[key]["LONG_ANSWER"]]))
+        for key in list(rows)[-3 * _KEPT_OF_PUBMED :]
+    ]
+    cases = [Case(rows[key]["QUESTION"], frozenset({key})) for key in kept[:questions]]
     return Questioned("pubmedqa", "en", tuple(documents), tuple(cases))
 
 
 def squad(data: Path, questions: int) -> Questioned:
-    """Sentences of articles put together again; the half that overlaps no test set."""
+    """Sentences of articles put together again, of which nothing was learned from."""
     folder = data / "squad_nqg"
     source, target = (
         [_tidy(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
@@ -169,7 +160,7 @@ def squad(data: Path, questions: int) -> Questioned:
     )
     sentences = [line.capitalize() for line in dict.fromkeys(source)]
     home = {line: str(place // _SENTENCES) for place, line in enumerate(sentences)}
-    chosen = set(Random(2).sample(sorted(set(home.values())), 60))
+    chosen = set(sorted(set(home.values()), key=int)[-_KEPT_OF_SQUAD:])
     documents = [
         JudgedDocument(key, "", " ".join(line for line in sentences if home[line] == key))
         for key in sorted(chosen, key=int)

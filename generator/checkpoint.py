@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from generator import chat, packaged
+from generator import chat
 from generator.chat import ChatFormat
 from generator.config import GeneratorConfig
 from generator.model import Generator
 from generator.precision import Precision, placing
-from transformer import checkpoint, lora, low_rank
+from transformer import checkpoint, lora, low_rank, packaged
 from transformer.checkpoint import Tensors
 from transformer.errors import CheckpointError
 from transformer.foreign import gguf, gpt2, llama
@@ -43,6 +43,8 @@ class _Source:
     tensors: Tensors
     fingerprint: str
 
+
+PACKAGED = Path(__file__).parent / "adapters"  # that come with the product
 
 Adapters = Path | Literal["packaged"] | None
 
@@ -106,7 +108,7 @@ def _adapter(asked: Adapters, source: _Source) -> Adapter | None:
         case None:
             return None
         case "packaged":
-            return packaged.find(source.fingerprint)
+            return packaged.find(source.fingerprint, PACKAGED)
         case file:
             adapter = lora.read(file)
     if adapter.base != source.fingerprint:

@@ -16,7 +16,6 @@ from generator import checkpoint, pretrain, training_config
 from generator.checkpoint import GeneratorCheckpoint
 from generator.example_files import read_examples
 from generator.finetune import FinetuneConfig, finetune, narrow
-from generator.packaged import FILE
 from generator.pretrain import SPECIALS
 from generator.training_config import MakingConfig
 from transformer import lora, processes, run_files, run_record
@@ -24,6 +23,7 @@ from transformer.byte_pairs import train_byte_pairs
 from transformer.checkpoint import TOKENIZER, write_whole
 from transformer.corpus_files import read_documents
 from transformer.errors import TrainingError
+from transformer.packaged import FILE
 from transformer.run_files import writing
 from transformer.staged import Finished, Stages, Watching, quiet
 from transformer.tokenizer import Tokenizer

@@ -10,13 +10,15 @@ from rag import confidence, prompts
 from rag.certificates import certify
 from rag.confidence import Calibration, Judgement
 from rag.draft import OLD, Draft, admit, transcribe, transcribe_quotes
-from rag.evidence import Evidence, find_evidence
+from rag.evidence import Evidence
 from rag.grounded import is_grounded, pick
+from rag.judging import judged_evidence
 from rag.records import Answer, AnswerMode, Hit, SearchResult
 from rag.unrelated import unrelated_cosine
 
 if TYPE_CHECKING:
     from encoder import Embedder
+    from encoder.judge import Judge
     from generator import Sampling, Writer
     from rag.remote import RemoteWriter
 
@@ -24,6 +26,7 @@ Taking = Callable[[Iterator[str], Sequence[Hit], Draft], Iterator[str]]
 
 _SENTENCES = 3  # quoted at most
 _NEAR = 0.85  # a further sentence must reach so much of the best one's score
+_SURE = 1.0  # log-odds of answering, that a further sentence must have where it was judged
 _SURELY = 0.8  # of declining: none of 53 answerable questions kept out of training came so far
 _SHORT = 60  # characters, up to which a sentence is followed by the next
 
@@ -38,6 +41,7 @@ class Speakers:
     leads: bool = False  # the writer answers in mode auto too, instead of adding to quotations
     note: str = ""  # what the reader of a written answer should know of its writer
     calibration: Calibration | None = None  # of the library, for these models
+    judge: "Judge | None" = None  # of evidence
 
 
 def answer(
@@ -56,39 +60,26 @@ def answer(
     writer adds nothing, but has a say in what is quoted; one that leads answers as with `generate`.
     """
     began = time.perf_counter()
-    draft, notes = Draft(), list(found.notes)
     if speakers.leads and mode == "auto":
         mode = "generate"
+    draft, notes, written = Draft(), list(found.notes), False
     asked = None if mode == "extract" else speakers.writer
-    evidence = find_evidence(question, found, embedder=speakers.embedder)
+    evidence = judged_evidence(question, found, embedder=speakers.embedder, judge=speakers.judge)
     ranked, declining = yield from _voted(question, evidence, mode, asked)
-    judged = _judged(question, evidence, found, speakers, declining)
-    writer = None if declining is not None else asked
-    if not judged.answerable:
+    judgement = _judged(question, evidence, found, speakers, declining)
+    if judgement.answerable:
+        writing = _Writing(question, found, mode, None if declining is not None else asked)
+        written = yield from _answered(writing, ranked, draft, notes, sampling, seed)
+    else:
         yield draft.append(prompts.declined(question))
-    elif mode != "generate" or writer is None:
-        yield from _quoted(ranked, draft)
-    if judged.answerable and writer is None and mode == "generate":
-        notes.append(prompts.cannot_write(question))
-    quoted = len(draft.text)
-    if judged.answerable and writer is not None:
-        sampling = sampling or _sampling(mode, writer)
-        pieces = prompts.write(question, found.hits, writer, sampling, seed, notes)
-        yield from _taking(mode, writer)(prompts.told(pieces), found.hits, draft)
-        draft.cut = mode == "generate" and pieces.finish_reason == "length"
-    written = bool(draft.text[quoted:].strip())
-    if judged.answerable and not draft.text.strip():
-        draft.text = ""
-        notes.append(prompts.wrote_nothing(question))
-        yield from _quoted(ranked, draft)
     if written and speakers.note:
         notes.append(speakers.note)
     whole = Answer(
         question=question,
         answer=draft.text,
         mode="generate" if written else "extract",
-        abstained=draft.declined or not judged.answerable,
-        confidence=judged.probability,
+        abstained=draft.declined or not judgement.answerable,
+        confidence=judgement.probability,
         citations=tuple(draft.citations),
         finish_reason="length" if draft.cut else "stop",
         unsupported=tuple(draft.unsupported),
@@ -98,6 +89,45 @@ def answer(
         models=speakers.names,
     )
     yield certify(whole, found.hits, asked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """Who writes an answer, and to what."""
+
+    question: str
+    found: SearchResult
+    mode: AnswerMode
+    writer: "Writer | RemoteWriter | None"  # None: it is only quoted
+
+
+def _answered(
+    given: _Writing,
+    evidence: Sequence[Evidence],
+    draft: Draft,
+    notes: list[str],
+    sampling: "Sampling | None",
+    seed: int,
+) -> Generator[str, None, bool]:
+    """Quote, let the writer write, or both; whether it wrote anything."""
+    question, writer = given.question, given.writer
+    if given.mode != "generate" or writer is None:
+        yield from _quoted(evidence, draft)
+    if writer is None:
+        if given.mode == "generate":
+            notes.append(prompts.cannot_write(question))
+        return False
+    quoted = len(draft.text)
+    sampling = sampling or _sampling(given.mode, writer)
+    pieces = prompts.write(question, given.found.hits, writer, sampling, seed, notes)
+    yield from _taking(given.mode, writer)(prompts.told(pieces), given.found.hits, draft)
+    draft.cut = given.mode == "generate" and pieces.finish_reason == "length"
+    written = bool(draft.text[quoted:].strip())
+    if not draft.text.strip():
+        draft.text = ""
+        notes.append(prompts.wrote_nothing(question))
+        yield from _quoted(evidence, draft)
+    return written
 
 
 def _voted(
@@ -122,7 +152,7 @@ def _judged(
 ) -> Judgement:
     """Whether the evidence answers the question: by the library's calibration, if it has one."""
     unrelated = 0.0 if speakers.embedder is None else unrelated_cosine(speakers.embedder)
-    if speakers.calibration is None:
+    if speakers.calibration is None and speakers.judge is None:
         surely = declining is not None and declining > _SURELY
         relevant = not surely and confidence.is_relevant(evidence, found, unrelated)
         return Judgement(relevant, None)
@@ -158,7 +188,8 @@ def _sampling(mode: AnswerMode, writer: "Writer | RemoteWriter") -> "Sampling":
 def choose(evidence: Sequence[Evidence]) -> list[Evidence]:
     """The sentences to quote: the best, and what comes near it without saying the same again.
 
-    A short best sentence is followed by the one behind it, for the sense often runs on.
+    Where nobody judged them, a short best sentence is followed by the one behind it, for the sense
+    often runs on.
     """
     chosen: list[Evidence] = []
     said: set[str] = set()
@@ -166,17 +197,23 @@ def choose(evidence: Sequence[Evidence]) -> list[Evidence]:
         if chosen and candidate.score < _NEAR * chosen[0].score:
             break
         words = set(content_words(candidate.text))
-        if chosen and len(words - said) <= OLD * len(words):
+        if chosen and (_unsure(candidate) or len(words - said) <= OLD * len(words)):
             continue
         chosen.append(candidate)
         said |= words
         if len(chosen) == _SENTENCES:
             break
-    if chosen and chosen[0].end - chosen[0].start < _SHORT:
+    judged = any(one.answers is not None for one in evidence)
+    if chosen and not judged and chosen[0].end - chosen[0].start < _SHORT:
         after = _after(chosen[0], evidence)
         if after is not None and after not in chosen:
             chosen.insert(1, after)
     return chosen
+
+
+def _unsure(one: Evidence) -> bool:
+    """Whether a judge that has read it would not bet on it."""
+    return one.answers is not None and one.answers < _SURE
 
 
 def _after(one: Evidence, evidence: Sequence[Evidence]) -> Evidence | None:

@@ -370,8 +370,9 @@ class Assistant(Library):
         if writer is not None:
             names["generator"] = self.settings.generator
         votes = writer.fingerprint if mode == "auto" and is_grounded(writer) else ""
-        calibration = declining.kept(self, collection, embedder, votes)
-        return Speakers(embedder, writer, names, calibration=calibration)
+        judge = None if embedder is None else self.models.judge(names["encoder"])
+        calibration = declining.kept(self, collection, embedder, judge, votes)
+        return Speakers(embedder, writer, names, calibration=calibration, judge=judge)
 
     def rewriter(self, question: str) -> "Writer | RemoteWriter | None":
         """Who can put a follow-up into a whole question; see `rag.rewriting`."""

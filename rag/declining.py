@@ -21,10 +21,11 @@ from index import StoredChunk
 from index.analysis import content_words, is_korean
 from index.records import WordFrequencies
 from rag import grounded
-from rag.confidence import MEANING, Calibration
+from rag.confidence import Calibration, log_odds
 from rag.errors import ModelMissing, NotFound, UsageError
-from rag.evidence import Evidence, find_evidence
+from rag.evidence import Evidence
 from rag.features import features, swapped
+from rag.judging import judged_evidence
 from rag.loaded import speaks
 from rag.pseudo import PseudoQuestion, pseudo_questions, words_of
 from rag.records import SearchResult
@@ -33,6 +34,7 @@ from rag.unrelated import unrelated_cosine
 
 if TYPE_CHECKING:
     from encoder import Embedder
+    from encoder.judge import Judge
     from generator import Writer
     from index import Collection
     from rag.library import Library
@@ -120,7 +122,7 @@ def calibrate(
         fitted = by_thumbs(fitted, thumbs)
     result = Calibrated(
         collection=name,
-        encoder=encoder_of(trial.embedder),
+        encoder=encoder_of(trial.embedder, trial.judge),
         generator=generator if declines else "",
         calibration=fitted,
         documents=trial.documents,
@@ -189,7 +191,11 @@ def _asked(
 
 
 def kept(
-    library: "Library", name: str, embedder: "Embedder | None", generator: str = ""
+    library: "Library",
+    name: str,
+    embedder: "Embedder | None",
+    judge: "Judge | None",
+    generator: str = "",
 ) -> Calibration | None:
     """What was fitted to a collection for these models; None for any others.
 
@@ -197,18 +203,22 @@ def kept(
         library: that it was fitted to
         name: of the collection
         embedder: of the questions; None where it does not speak their language
+        judge: that comes with it
         generator: fingerprint of a grounded one that declines; "" where none is asked
     """
     if embedder is None or not library.exists(name):
         return None
-    stored = library.catalog.calibration(name, encoder=encoder_of(embedder), generator=generator)
+    stored = library.catalog.calibration(
+        name, encoder=encoder_of(embedder, judge), generator=generator
+    )
     return None if stored is None else Calibration.of(stored.fitted)
 
 
-def encoder_of(embedder: "Embedder") -> str:
-    """The fingerprint of what encodes questions: another one where it has learned since."""
+def encoder_of(embedder: "Embedder", judge: "Judge | None") -> str:
+    """Of what encodes questions, another one where it has learned, and of the judge beside it."""
     taught: str | None = getattr(embedder, "taught", None)
-    return embedder.fingerprint if taught is None else taught
+    own = embedder.fingerprint if taught is None else taught
+    return own if judge is None else f"{own}+{judge.fingerprint}"
 
 
 def enough(thumbs: Sequence[tuple[float, bool]]) -> bool:
@@ -272,6 +282,7 @@ class _Trial:
         self._weight = library.catalog.collection(name).fusion_weight
         self._opened: Collection = library.opened(name)
         self.embedder = library.encoders.asking(name)
+        self.judge = library.models.judge(library.encoders.name(name))
         self._unrelated = unrelated_cosine(self.embedder)
         rows = library.catalog.documents(name)
         self._rows = [row for row in rows if row.status == "indexed" and row.chunks]
@@ -313,7 +324,7 @@ class _Trial:
 
     def odds(self, question: str, found: SearchResult) -> list[float]:
         """Log-odds that the question is answered; nothing where there is nothing to judge."""
-        evidence = find_evidence(question, found, embedder=self.embedder)
+        evidence = judged_evidence(question, found, embedder=self.embedder, judge=self.judge)
         if not evidence:
             return []
         declining = None
@@ -328,7 +339,7 @@ class _Trial:
             unrelated=self._unrelated,
             decline_probability=declining,
         )
-        return [MEANING.log_odds(known)]
+        return [log_odds(known)]
 
     def thumbs(self) -> list[tuple[float, bool]]:
         """Log-odds of each question with a thumb, and whether one was up."""

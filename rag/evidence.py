@@ -47,6 +47,7 @@ class Evidence:
     # To the question, 0 where unrelated; None where the encoder does not speak its language.
     similarity: float | None
     score: float
+    answers: float | None = None  # log-odds that it answers the question; None: nobody judged it
 
     @property
     def text(self) -> str:

@@ -40,6 +40,7 @@ class Features:
     numbers: float  # share of its numbers that no single passage has all of, 0 where it has none
     names: float  # likewise of its names and codes
     bm25: float  # of the best passage, to what the question's words weigh together
+    answers: float | None = None  # log-odds of the surest sentence, by the judge of evidence
     decline: float | None = None  # log-odds of a grounded generator declining
     log_probability: float | None = None  # of its answer, a token
     reader: float | None = None  # a span reader's margin of an answer over none
@@ -82,6 +83,7 @@ def features(
         numbers=lacking(numbers(question), [numbers(text) for text in texts]),
         names=lacking(names(question), held),
         bm25=matched(found),
+        answers=max((e.answers for e in evidence if e.answers is not None), default=None),
         decline=None if decline_probability is None else log_odds(decline_probability),
     )
 

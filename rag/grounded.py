@@ -4,7 +4,6 @@ It is asked as it was taught (`rag.quoting`), and all that it can say is to quot
 sentences, whole, or to decline. So nothing is misquoted, and where a quotation stands is known.
 """
 
-import re
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeGuard
@@ -13,7 +12,7 @@ from rag import prompts, quoting
 from rag.errors import TooLong
 from rag.evidence import Evidence
 from rag.records import Hit
-from rag.statements import Span, quotable, spans
+from rag.statements import Span, spans
 
 if TYPE_CHECKING:
     from generator import Writer
@@ -23,16 +22,6 @@ _OFFERED = 8  # sentences that the writer chooses from
 _LONGEST = 600  # characters of one: what is longer is a list or a table
 _AROUND = 1  # sentences on either side of an offered one that the writer reads too
 _VOTE = 0.05  # of the writer beside the score of evidence, where a good one has about 1
-
-# What begins so says of whom, or what is not so, in the sentence before.
-_LEANS = re.compile(
-    r"(?:it|its|they|their|them|this|that|these|those|such|he|she|his|her|both|neither|the latter"
-    r"|the former|and|but|or|nor|yet|so|however|otherwise|instead|therefore|thus|then|not|except"
-    r"|if so|if not|in (?:that|this|such) (?:case|event))\b"
-    r"|(?:그러나|하지만|그런데|그리고|그래서|따라서|또한|다만|단|이때|이 경우|이는|그[는가]"
-    r"|[이그]것[은이을]|이들[은이])(?=[\s,])",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +44,7 @@ def pick(
 
     Args:
         question: in a language that the writer speaks
-        evidence: best first, and some
+        evidence: best first, and some; no two of a hit overlap
         writer: a grounded one
 
     Raises:
@@ -65,8 +54,7 @@ def pick(
     from generator import PromptError
     from transformer.errors import LengthError, ModelError
 
-    whole = with_subjects(evidence)
-    offered = [e for e in whole if e.end - e.start <= _LONGEST][:_OFFERED]
+    offered = [e for e in evidence if e.end - e.start <= _LONGEST][:_OFFERED]
     hits = sorted({e.hit.rank: e.hit for e in offered}.values(), key=lambda hit: hit.rank)
     lines = {quoting.quotation(hits.index(e.hit) + 1, e.text): e for e in reversed(offered)}
     passages = [
@@ -87,39 +75,7 @@ def pick(
     except ModelError as error:
         raise prompts.failed(error) from error
     votes = dict(zip(map(id, lines.values()), quoted.shares[1:], strict=True))
-    return Picked(_voted(whole, votes), quoted.shares[0])
-
-
-def with_subjects(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """The same evidence; what leans on the sentence before it is quoted together with that.
-
-    No two of them overlap: a sentence that is quoted by itself before is not repeated, and one
-    that has become a part of better evidence is left out.
-    """
-    whole: list[Evidence] = []
-    for one in evidence:
-        if any(_overlap(one, other) for other in whole):
-            continue
-        before = _before(one) if _LEANS.match(one.text) else None
-        if before is not None:
-            longer = replace(one, start=one.hit.chunk.start + before[0])
-            one = one if any(_overlap(longer, other) for other in whole) else longer
-        whole.append(one)
-    return whole
-
-
-def _before(one: Evidence) -> Span | None:
-    """The sentence right before, in the hit's text, if an answer can rest on it."""
-    start = one.start - one.hit.chunk.start
-    text = one.hit.chunk.text
-    last = next((span for span in reversed(quotable(one.hit)) if span[1] <= start), None)
-    if last is None or text[last[1] : start].strip() or text.count("\n\n", last[1], start):
-        return None
-    return last
-
-
-def _overlap(one: Evidence, other: Evidence) -> bool:
-    return one.hit is other.hit and one.start < other.end and other.start < one.end
+    return Picked(_voted(evidence, votes), quoted.shares[0])
 
 
 def _excerpt(hit: Hit, offered: Sequence[Evidence]) -> str:
@@ -143,11 +99,11 @@ def _beside(sentences: Sequence[Span], first: int, last: int) -> list[Span]:
     return [*before[-_AROUND:], *behind[:_AROUND]]
 
 
-def _voted(whole: Sequence[Evidence], votes: dict[int, float]) -> tuple[Evidence, ...]:
+def _voted(evidence: Sequence[Evidence], votes: dict[int, float]) -> tuple[Evidence, ...]:
     """The evidence by its score and the writer's vote: of what it quotes, how much is this."""
     quoted = sum(votes.values()) or 1.0
     scored = [
         replace(e, score=e.score + _VOTE * votes[id(e)] / quoted) if id(e) in votes else e
-        for e in whole
+        for e in evidence
     ]
     return tuple(sorted(scored, key=lambda e: -e.score))

@@ -15,6 +15,7 @@ from rag.settings import Settings
 if TYPE_CHECKING:
     from encoder import Embedder
     from encoder.checkpoint import EncoderCheckpoint
+    from encoder.judge import Judge
     from generator import Writer
     from rag.remote import RemoteWriter
 
@@ -28,6 +29,7 @@ class LoadedModels:
         self._settings = settings
         self._lock = threading.RLock()
         self._embedders: dict[str, Embedder] = {}
+        self._judges: dict[str, Judge | None] = {}
 
     def embedder(self, name: str) -> "Embedder":
         """The encoder of this name or folder.
@@ -45,6 +47,25 @@ class LoadedModels:
                 with _loading():
                     self._embedders[name] = Embedder.load(folder)
             return self._embedders[name]
+
+    def judge(self, name: str) -> "Judge | None":
+        """What judges evidence by the encoder of this name; None where none comes with it.
+
+        Raises as `embedder`.
+        """
+        with self._lock:
+            if name not in self._judges:
+                embedder = self.embedder(name)
+                from encoder.judge import ADAPTERS, Judge
+                from transformer import packaged
+
+                with _loading():
+                    adapter = packaged.find(embedder.fingerprint, ADAPTERS)
+                    folder = locate(name, self._settings.models_dir)
+                    self._judges[name] = (
+                        None if adapter is None else Judge.beside(embedder, folder, adapter)
+                    )
+            return self._judges[name]
 
     def taught(self, name: str, data: bytes) -> "Embedder":
         """The encoder with what its questions learned; it holds no second copy of the model.

@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from generator import Generator, Writer, checkpoint, packaged
+from generator import Generator, Writer, checkpoint
 from generator.checkpoint import GeneratorCheckpoint
 from generator.finetune import narrow, require_whole
 from generator.precision import Precision
 from generator.stepping import Stepper
 from tests.builders import normal
 from tests.generator.builders import generator, loaded, prompt, tokenizer
-from transformer import CheckpointError, compiled, lora, runtime
+from transformer import CheckpointError, compiled, lora, packaged, runtime
 from transformer.checkpoint import write_tensors
 from transformer.errors import TrainingError
 from transformer.lora import LoraConfig, LoraLinear
@@ -244,7 +244,7 @@ def test_a_model_without_a_packaged_adapter_is_loaded_as_it_is(base: Path) -> No
 
 
 def test_every_packaged_adapter_is_small_and_tells_of_itself() -> None:
-    for file in packaged.FOLDER.glob(f"*/{packaged.FILE}"):
+    for file in checkpoint.PACKAGED.glob(f"*/{packaged.FILE}"):
         adapter = lora.read(file)
         assert file.stat().st_size <= 8 * 1024 * 1024
         assert 0 < max(t.shape[0] for n, t in adapter.tensors.items() if n.endswith(".a")) <= 12

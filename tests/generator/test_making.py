@@ -10,11 +10,11 @@ import torch
 from torch.testing import assert_close
 
 from generator import checkpoint, making
-from generator.packaged import FILE
 from generator.training_config import read
 from tests.encoder.learning import documents, texts_file
 from transformer import lora
 from transformer.errors import ConfigError, TrainingError
+from transformer.packaged import FILE
 from transformer.staged import Finished, Watching
 from transformer.training import Moment, Watch
 

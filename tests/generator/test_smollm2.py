@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from generator import Generator, Message, Sampling, Writer, checkpoint, packaged
+from generator import Generator, Message, Sampling, Writer, checkpoint
 from generator.checkpoint import GeneratorCheckpoint
 from generator.decoding import decode, decode_from
 from generator.speculate import Drafts
 from generator.stepping import Stepper
-from transformer import compiled, lora
+from transformer import compiled, lora, packaged
 from transformer.runtime import seeded
 
 _INSTALLED = platformdirs.user_data_path("attest") / "models" / "smollm2"
@@ -122,7 +122,7 @@ def grounded() -> GeneratorCheckpoint:
 
 
 def test_an_adapter_comes_with_the_product(small: Writer, grounded: GeneratorCheckpoint) -> None:
-    adapter = packaged.find(small.fingerprint)
+    adapter = packaged.find(small.fingerprint, checkpoint.PACKAGED)
     assert adapter is not None
     assert grounded.grounded
     assert grounded.fingerprint == lora.fingerprint(adapter) != small.fingerprint
@@ -133,7 +133,7 @@ def test_beside_four_bits_the_adapter_says_what_it_says_in_the_whole_model(
     small: Writer, grounded: GeneratorCheckpoint
 ) -> None:
     base = checkpoint.load(_PATH, "fp32")
-    adapter = packaged.find(base.fingerprint)
+    adapter = packaged.find(base.fingerprint, checkpoint.PACKAGED)
     assert adapter is not None
     lora.load(base.model, adapter, base=base.fingerprint)
     lora.merge(base.model)

@@ -70,11 +70,11 @@ def test_a_generator_has_a_calibration_of_its_own(stocked: Assistant, made: Cali
     sure = calibrate(stocked, generator="writer", declines=lambda _question, _evidence: 0.01)
     assert sure.calibration.threshold > made.calibration.threshold
     embedder = stocked.encoders.asking("default")
-    assert kept(stocked, "default", embedder, "writer") == sure.calibration
-    assert kept(stocked, "default", embedder) == made.calibration
-    assert kept(stocked, "default", embedder, "another generator") is None
-    assert kept(stocked, "elsewhere", embedder) is None
-    assert kept(stocked, "default", None) is None
+    assert kept(stocked, "default", embedder, None, "writer") == sure.calibration
+    assert kept(stocked, "default", embedder, None) == made.calibration
+    assert kept(stocked, "default", embedder, None, "another generator") is None
+    assert kept(stocked, "elsewhere", embedder, None) is None
+    assert kept(stocked, "default", None, None) is None
 
 
 def test_a_generator_that_speaks_none_of_the_questions_is_no_evidence(stocked: Assistant) -> None:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from generator import checkpoint, packaged
+from generator import checkpoint
 from rag import Settings, models
 from rag.loaded import LoadedModels, describe
 from tests.generator.builders import generator, loaded, tokenizer
-from transformer import lora
+from transformer import lora, packaged
 from transformer.lora import LoraConfig
 from transformer.runtime import seeded
 
@@ -34,8 +34,7 @@ def test_the_packaged_adapter_is_taken_for_its_own_model(
     file = tmp_path / "adapters" / "ours" / packaged.FILE
     file.parent.mkdir(parents=True)
     lora.save(made.model, file, base=made.fingerprint)
-    found = packaged.find(made.fingerprint, tmp_path / "adapters")
-    monkeypatch.setattr(packaged, "find", {made.fingerprint: found}.get)
+    monkeypatch.setattr(checkpoint, "PACKAGED", tmp_path / "adapters")
 
     writer = models.load_writer(base)
     assert writer.fingerprint == checkpoint.load(base, "fp32", adapter=file).fingerprint

@@ -6,13 +6,16 @@ from pathlib import Path
 from transformer import lora
 from transformer.lora import Adapter
 
-FOLDER = Path(__file__).parent / "adapters"  # of folders with an adapter and its model card
 FILE = "adapter.safetensors"
 
 
-@lru_cache(maxsize=4)
-def find(base: str, folder: Path = FOLDER) -> Adapter | None:
+@lru_cache(maxsize=8)
+def find(base: str, folder: Path) -> Adapter | None:
     """The adapter for the model of this fingerprint, None where there is none.
+
+    Args:
+        base: fingerprint
+        folder: of folders with an adapter and its model card
 
     Raises:
         CheckpointError: an adapter in the folder is damaged.
