@@ -6,6 +6,9 @@ StorageError
 ├── AmbiguousDocument    a file name that several documents share
 ├── UnknownChunk         no passage of that id
 ├── UnknownAdapter       no adapter of that id
+├── UnknownConversation  no conversation of that id, or none of this person's
+├── UnknownKey           no key of that id
+├── UnknownJob           no job of that id
 ├── AdapterMismatch      an adapter of one model, a collection of another
 ├── ModelMismatch        vectors of one model, a collection of another
 ├── CollectionExists     a name that is taken already
@@ -51,6 +54,21 @@ class UnknownChunk(StorageError):
             f"collection {collection!r} has no passage {chunk_id}: its document was removed or "
             "changed, search again for those of today"
         )
+
+
+class UnknownConversation(StorageError):
+    def __init__(self, uid: str) -> None:
+        super().__init__(f"no conversation {uid!r}: it was deleted, or it is somebody else's")
+
+
+class UnknownKey(StorageError):
+    def __init__(self, key_id: int) -> None:
+        super().__init__(f"no key {key_id}: `attest keys list` shows those that there are")
+
+
+class UnknownJob(StorageError):
+    def __init__(self, job_id: int) -> None:
+        super().__init__(f"no job {job_id}: it was long ago, or never was")
 
 
 class UnknownAdapter(StorageError):

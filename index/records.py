@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 Status = Literal["indexed", "duplicate", "empty", "unsupported", "failed"]
 Side = Literal["text", "vector"]  # of a chunk: what the lexical and the dense index follow
 Judgement = Literal["opened", "up", "down"]  # of a chunk that was shown for a question
+MessageState = Literal["stopped", "answered", "failed"]  # stopped also while it is being answered
 Ids = Sequence[int] | NDArray[np.int64]
 
 
@@ -263,3 +264,29 @@ class StoredCalibration:
     generator: str  # fingerprint; "" where none took part
     fitted: dict[str, Any]
     made_at: str  # ISO 8601, UTC
+
+
+@dataclass(frozen=True, slots=True)
+class StoredConversation:
+    """A conversation with a collection, without its messages."""
+
+    uid: str  # how it is addressed from outside: 32 hexadecimal digits
+    collection: str  # name
+    title: str
+    made_at: str  # ISO 8601, UTC
+    changed_at: str  # likewise: the last question or name
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A question of a conversation and what came of it."""
+
+    id: int
+    asked_at: str  # ISO 8601, UTC
+    state: MessageState
+    question: str
+    text: str  # of the answer, as far as it came; or why it failed
+    answer: dict[str, Any] | None  # whatever JSON can hold; None unless it was answered
+    thumb: Literal["up", "down"] | None
+    note: str  # what was written beside the thumb

@@ -3,7 +3,9 @@
     collection 1─n document 1─n chunk 1─n vector        change: which chunks came, moved or went
                    document 1─n tag
     collection 1─n question 1─n judgement               collection 1─n adapter
-                                                        collection 1─n calibration
+    collection 1─n conversation 1─n message             collection 1─n calibration
+    api_key, page_password, page_session: who may come in from the network
+    job: work in the background
 
 Ids are never reused (AUTOINCREMENT), because derived indexes know chunks by id alone. Only column
 types that PostgreSQL has as well.
@@ -14,6 +16,7 @@ from typing import Any
 from sqlalchemy import (
     JSON,
     BigInteger,
+    Boolean,
     Double,
     ForeignKey,
     Index,
@@ -238,3 +241,116 @@ class CalibrationRow(Base):
     generator: Mapped[str] = mapped_column(String(128))  # fingerprint; "" where none took part
     fitted: Mapped[dict[str, Any]] = mapped_column(JSON)
     made_at: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC
+
+
+class ApiKeyRow(Base):
+    """A key of the HTTP service. The key itself is shown once and kept nowhere."""
+
+    __tablename__ = "api_key"
+    __table_args__: Any = (
+        Index("uq_api_key_sha256", "sha256", unique=True),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    name: Mapped[str] = mapped_column(String(100))
+    shown: Mapped[str] = mapped_column(String(16))  # how it begins, to be recognised by
+    sha256: Mapped[str] = mapped_column(_SHA256)  # of the key: 256 random bits need no salt
+    access: Mapped[str] = mapped_column(String(8))  # read | write
+    collections: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))  # null: all
+    made_at: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC, like the other times here
+    used_at: Mapped[str | None] = mapped_column(String(32))
+    revoked_at: Mapped[str | None] = mapped_column(String(32))
+
+
+class PagePasswordRow(Base):
+    """The password of the page; one row at most."""
+
+    __tablename__ = "page_password"
+    __table_args__: Any = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    hash: Mapped[str] = mapped_column(String(255))  # argon2id, with its parameters and salt
+    made_at: Mapped[str] = mapped_column(String(32))
+
+
+class PageSessionRow(Base):
+    """A browser that gave the password."""
+
+    __tablename__ = "page_session"
+    __table_args__: Any = (
+        Index("uq_page_session_sha256", "sha256", unique=True),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    sha256: Mapped[str] = mapped_column(_SHA256)  # of the cookie
+    made_at: Mapped[str] = mapped_column(String(32))
+    expires_at: Mapped[str] = mapped_column(String(32))
+
+
+class JobRow(Base):
+    """Work that goes on after the request that began it, and after a restart."""
+
+    __tablename__ = "job"
+    __table_args__: Any = (Index("ix_job_status", "status"), {"sqlite_autoincrement": True})
+
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(32))
+    collection: Mapped[str] = mapped_column(String(255))  # by name: it may not be there yet
+    arguments: Mapped[dict[str, Any]] = mapped_column(JSON)
+    status: Mapped[str] = mapped_column(String(16))  # waiting | running | done | failed | cancelled
+    done: Mapped[int]
+    total: Mapped[int | None]  # null while it is not known
+    note: Mapped[str] = mapped_column(Text)  # what it is at, or why it failed
+    attempts: Mapped[int]  # how often it was begun
+    cancel: Mapped[bool] = mapped_column(Boolean)  # somebody wants it to end
+    worker: Mapped[str | None] = mapped_column(String(64))  # which process runs it
+    seen_at: Mapped[str | None] = mapped_column(String(32))  # when that one last said so
+    made_at: Mapped[str] = mapped_column(String(32))
+    started_at: Mapped[str | None] = mapped_column(String(32))
+    ended_at: Mapped[str | None] = mapped_column(String(32))
+    result: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+
+
+class ConversationRow(Base):
+    __tablename__ = "conversation"
+    __table_args__: Any = (
+        Index("uq_conversation_uid", "uid", unique=True),
+        Index("ix_conversation_collection_id_owner", "collection_id", "owner"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    collection_id: Mapped[int] = mapped_column(_ID, ForeignKey("collection.id", ondelete="CASCADE"))
+    uid: Mapped[str] = mapped_column(String(32))  # how it is addressed from outside
+    owner: Mapped[str] = mapped_column(String(64))  # whose browser; "" is the person at the machine
+    title: Mapped[str] = mapped_column(Text)
+    made_at: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC
+    changed_at: Mapped[str] = mapped_column(String(32))  # likewise
+
+
+class MessageRow(Base):
+    """A question of a conversation and what came of it.
+
+    The answer holds the sentences that it quotes, and of the passages only their places: what is
+    removed from the library leaves no more behind than what was read out of it.
+    """
+
+    __tablename__ = "message"
+    __table_args__: Any = (
+        Index("ix_message_conversation_id", "conversation_id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    conversation_id: Mapped[int] = mapped_column(
+        _ID, ForeignKey("conversation.id", ondelete="CASCADE")
+    )
+    asked_at: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC
+    state: Mapped[str] = mapped_column(String(8))  # stopped | answered | failed
+    thumb: Mapped[str | None] = mapped_column(String(8))  # up | down
+    note: Mapped[str] = mapped_column(Text)  # what was written beside the thumb
+    question: Mapped[str] = mapped_column(Text)
+    text: Mapped[str] = mapped_column(Text)  # of the answer, as far as it came; why it failed
+    answer: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))

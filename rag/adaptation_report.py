@@ -1,7 +1,6 @@
 """An adaptation as JSON, as text for a terminal, and as one HTML page that needs nothing else."""
 
 import html as escaping
-import os
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import jinja2
 
+from rag.downloads import write_aside
 from rag.gate import Evidence
 from rag.knobs import Knob
 from rag.metrics import Difference
@@ -84,10 +84,7 @@ def write_page(made: Adaptation, output: Path) -> None:
         change=_change,
         plot=_plot(made) if made.evidence else "",
     )
-    output.parent.mkdir(parents=True, exist_ok=True)
-    aside = output.with_name(f".{output.name}.{os.getpid()}.tmp")
-    aside.write_text(page, encoding="utf-8")
-    os.replace(aside, output)
+    write_aside(output, page.encode())
 
 
 def _plot(made: Adaptation) -> str:

@@ -5,19 +5,18 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from index import StoredDocument
 from index.analysis import is_korean
-from index.errors import ModelMismatch, UnknownDocument
-from index.records import AskedQuestion, Filter, Judgement, WordFrequencies
+from index.errors import ModelMismatch
+from index.records import AskedQuestion, Judgement, WordFrequencies
 from rag import declining, history, prompts
 from rag.answer import Speakers
 from rag.asking import Asked, respond
 from rag.errors import NotFound, TooLong, UsageError
 from rag.explain import shared_terms
 from rag.grounded import is_grounded
-from rag.library import Library, Stop, never, tag_name
+from rag.library import Stop, never
 from rag.loaded import speaks
 from rag.loaders.cleaning import clean, is_blank
 from rag.records import EVERYWHERE, Answer, AnswerMode, Exchange, Mode, Report, SearchResult, Within
@@ -25,6 +24,7 @@ from rag.reembed import Moved, reembed
 from rag.rerank import choose
 from rag.retrieve import retrieve
 from rag.rewriting import LEAST
+from rag.shelves import Shelves
 from rag.unrelated import unrelated_cosine
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rag.upkeep import Archived
 
 
-class Assistant(Library):
+class Assistant(Shelves):
     """Everything that the product does, over one home: the library, and what it is asked."""
 
     def reembed(
@@ -168,32 +168,6 @@ class Assistant(Library):
         )
         return replace(found, notes=notes)
 
-    def _admitted(self, within: Within, name: str) -> list[int] | None:
-        """The documents that a search may look into; None for all."""
-        if within == EVERYWHERE:
-            return None
-        ids = tuple(self._id_of(document, name) for document in within.documents)
-        given = Filter(
-            documents=ids if within.documents else None,
-            paths=tuple(within.paths),
-            media_types=tuple(within.media_types),
-            tags=tuple(tag_name(tag) for tag in within.tags),
-            since=within.since,
-            until=within.until,
-        )
-        return self.catalog.matching(name, given)
-
-    def within(self, within: Within, collection: str | None = None) -> list[StoredDocument]:
-        """The readable documents that meet these conditions, by path; duplicates left out."""
-        name = collection or self.settings.collection
-        rows = [row for row in self.documents(collection) if row.status == "indexed"]
-        admitted = self._admitted(within, name) if rows else None
-        return rows if admitted is None else [row for row in rows if row.id in set(admitted)]
-
-    def _id_of(self, document: str | int, collection: str) -> int:
-        # A number is an id, which the filter looks for itself; a name has to be found.
-        return document if isinstance(document, int) else self.find(document, collection).id
-
     def stream(
         self,
         question: str,
@@ -302,49 +276,50 @@ class Assistant(Library):
         name = collection or self.settings.collection
         return self.catalog.forget(name) if self.exists(name) else 0
 
-    def similar(
-        self, document: str | int | Path, *, k: int = 5, collection: str | None = None
-    ) -> SearchResult:
-        """The documents nearest to one of the library, or to a file that is only read.
-
-        Returns:
-            one hit a document: its chunk that matches best
-
-        Raises:
-            UnknownDocument: neither the library nor the disk knows the name.
-            Unreadable: the file cannot be read.
-        """
-        from rag.similar import similar_documents
-
-        if k < 1:
-            raise UsageError(f"k ({k}) must be at least 1")
-        name = collection or self.settings.collection
-        opened, embedder = self.opened(name), self.encoders.of(name)
-        try:
-            row: StoredDocument | None = self.find(str(document), name)
-        except UnknownDocument:
-            if not Path(document if isinstance(document, Path) else str(document)).is_file():
-                raise
-            row = None
-        return similar_documents(row or Path(str(document)), opened, embedder, k, load=self.load)
-
     def report(
         self,
         output: str | Path | None = None,
         *,
         clusters: int | None = None,
+        by: Literal["documents", "passages"] = "documents",
+        outliers: Literal["keep", "assign"] = "keep",
+        compare: str | Path | None = None,
         collection: str | None = None,
     ) -> Report:
-        """Group the library's documents, and write one HTML page if `output` names a file."""
-        from rag.report import build_report
+        """Group the library's documents.
+
+        Args:
+            output: write a file: .html, .json, .csv or .md by its suffix
+            clusters: how many groups; None finds the number
+            by: what is grouped; passages for a library of few long documents
+            outliers: what is near to nothing is left out of all groups, or put into the nearest
+            compare: an earlier report of this library, as JSON
+            collection: which documents
+
+        Raises:
+            UsageError: clusters below 1, or another suffix; nothing was grouped.
+            Unreadable: the earlier report is not one.
+        """
+        from rag import report_files
+        from rag.report import Wanted, build_report
+        from rag.report_compare import read_report
 
         if clusters is not None and clusters < 1:
             raise UsageError(f"clusters ({clusters}) must be at least 1")
+        file = None if output is None else Path(output)
+        if file is not None:
+            report_files.kind_of(file)
+        old = None if compare is None else read_report(Path(compare))
         name = collection or self.settings.collection
         opened = self.opened(name) if self.exists(name) else None
-        return build_report(
-            opened, clusters=clusters, output=None if output is None else Path(output)
-        )
+        wanted = Wanted(clusters=clusters, by=by, outliers=outliers, old=old)
+        made = build_report(opened, wanted, self.rewriter)
+        if file is None:
+            return made
+        path = str(file.absolute())
+        made = replace(made, file=path, html=path if report_files.is_page(file) else None)
+        report_files.write(made, file)
+        return made
 
     def warm(self) -> None:
         """Load what a first question would wait for."""

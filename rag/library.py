@@ -204,8 +204,12 @@ class Library:
         try:
             yield from self.ingest(files, collection, tags=tags, stop=stop)
         finally:
-            for file in files:
-                self._discard_upload(stored_path(file))
+            self.let_go(files)
+
+    def let_go(self, files: Sequence[Path]) -> None:
+        """Delete kept files that no document is read from."""
+        for file in files:
+            self._discard_upload(stored_path(file))
 
     def complete(self, collection: str | None = None, *, stop: Stop = never) -> Iterator[int]:
         """Make the vectors that are still missing; the number of chunks of each batch."""
@@ -266,6 +270,23 @@ class Library:
             with suppress(UnknownDocument):  # named twice
                 outcomes.append(self._removed(row))
         return outcomes
+
+    def drop(self, collection: str) -> int:
+        """Remove a collection with everything in it; how many documents it had.
+
+        Raises:
+            UnknownCollection: there is none of that name.
+        """
+        from rag.work import forget
+
+        rows = self.catalog.documents(collection)
+        self.catalog.drop(collection)
+        forget(self, collection)
+        with self._lock:
+            self._collections.pop(collection, None)
+        for row in rows:
+            self._discard_upload(row.path)
+        return len(rows)
 
     def status(self, collection: str | None = None) -> LibraryStatus:
         """What the home holds, and which models it works with."""

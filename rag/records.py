@@ -173,13 +173,65 @@ class LibraryStatus:
 
 @dataclass(frozen=True, slots=True)
 class ReportCluster:
-    """A group of documents in a report."""
+    """A group of documents in a report, or of passages."""
 
     id: int
     label: str
     words: tuple[str, ...]
     representative: tuple[str, ...]  # sentences, nearest to the centre first
     documents: tuple[StoredDocument, ...]  # nearest to the centre first
+    size: int = 0  # documents; passages where these were grouped
+    share_pct: float = 0.0  # of everything; those of all clusters and of the rest add up to 100
+    passages: int = 0  # of the whole library that are nearest to this cluster
+    over_time: tuple[int, ...] = ()  # size in each period of the report
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTheme:
+    """Clusters that are alike: a group of groups."""
+
+    id: int
+    label: str
+    words: tuple[str, ...]
+    clusters: tuple[int, ...]  # ids, largest first
+    size: int
+    share_pct: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPoint:
+    """A dot of a report's map."""
+
+    document_id: int
+    chunk_id: int | None  # None: the document as a whole
+    cluster: int  # id; 0 for none
+    x: float
+    y: float
+    text: str  # to show beside it: a title, or how a passage begins
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterChange:
+    """What became of a cluster between two reports of one library."""
+
+    change: Literal["new", "grown", "shrunk", "same", "gone"]
+    id: int | None  # None: it is gone
+    old_id: int | None  # None: it is new
+    label: str
+    old_label: str | None
+    size: int
+    old_size: int
+    shared: int  # documents that are in both
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A report beside an earlier one of the same library."""
+
+    old_documents: int
+    added: int  # documents that the earlier one did not have
+    removed: int
+    changes: tuple[ClusterChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +244,15 @@ class Report:
     metrics: dict[str, float]
     notes: tuple[str, ...]
     html: str | None  # path of the page
+    file: str | None = None  # path of what was written, whatever its format
+    by: Literal["documents", "passages"] = "documents"  # what was grouped
+    n_passages: int = 0
+    language: Literal["en", "ko"] = "en"  # that most of the documents are in
+    unclustered_pct: float = 0.0
+    outliers: tuple[StoredDocument, ...] = ()  # in no cluster
+    themes: tuple[ReportTheme, ...] = ()  # empty where the clusters are few
+    period: Literal["day", "week", "month", "quarter", "year"] | None = None  # None: no dates
+    periods: tuple[str, ...] = ()  # their first days, ISO 8601
+    comparison: Comparison | None = None
+    points: tuple[ReportPoint, ...] = ()  # documents, then passages
+    made: str = field(default="", compare=False)  # ISO 8601, UTC

@@ -1,138 +1,191 @@
-"""The clustering report: documents in groups, each with its words and its telling sentences."""
+"""The clustering report: a library in groups, each with its words and its telling sentences."""
 
-import html as escaping
-import os
-from importlib import resources
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
 
-import jinja2
 import numpy as np
-from numpy.typing import NDArray
 
 from index import Collection, StoredDocument
-from index.analysis import terms
-from rag.clusters import Cluster, Clustering, cluster
-from rag.records import Report, ReportCluster
-from rag.sentences import sentences
+from index.analysis import is_korean
+from rag.clusters import Grouping, Outliers, group
+from rag.records import Report, ReportCluster, ReportTheme
+from rag.report_compare import OldReport, compared
+from rag.report_dots import dots
+from rag.report_material import By, Material, material
+from rag.report_sizes import shares
+from rag.report_themes import themes
+from rag.topics import topic_words, words_of
+from rag.topics_labels import label, phrase_of, telling_sentence, written_title
+from rag.topics_time import Timeline, timeline
+
+if TYPE_CHECKING:
+    from generator import Writer
+    from rag.remote import RemoteWriter
+
+Writers = Callable[[str], "Writer | RemoteWriter | None"]  # by the language of a text
 
 _SEED = 0
-_SHOWN_WORDS = 3  # in a label
+_TELLING = 3  # sentences of a group
+_NEAREST = 40  # items of a group that are looked through for a phrase
+
+
+def nobody(_text: str) -> None:
+    """No writer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a report is asked for."""
+
+    clusters: int | None = None  # None finds the number
+    by: By = "documents"
+    outliers: Outliers = "keep"
+    old: OldReport | None = None  # to be compared with
 
 
 def build_report(
-    collection: Collection | None, *, clusters: int | None, output: Path | None
+    collection: Collection | None,
+    wanted: Wanted,
+    writers: Writers = nobody,
 ) -> Report:
-    """Group the documents of a collection (None: there is none yet).
+    """Group what a collection holds.
 
     Args:
-        collection: where they are
-        clusters: how many groups; None chooses
-        output: write one HTML page there, which needs nothing else to be shown
+        collection: None: there is none yet
+        wanted: how
+        writers: who can give a group of such words its title; None: a phrase of its texts does
     """
-    documents, vectors, texts = _material(collection)
-    grouped = cluster(vectors, [terms(text) for text in texts], k=clusters, seed=_SEED)
-    report = Report(
-        n_documents=len(documents),
-        unclustered=0,
-        clusters=tuple(
-            _described(number, group, documents, texts)
-            for number, group in enumerate(grouped.clusters, start=1)
+    found = material(collection, wanted.by)
+    grouping = group(found.vectors, k=wanted.clusters, seed=_SEED, outliers=wanted.outliers)
+    members = [grouping.members(c) for c in range(len(grouping.centres))]
+    words = topic_words([words_of(text) for text in found.texts], members)
+    times = timeline([row.modified for row in found.documents])
+    described = [
+        _described(at, own, named, found, times, writers)
+        for at, (own, named) in enumerate(zip(members, words, strict=True))
+    ]
+    left_out = np.flatnonzero(grouping.labels < 0).tolist()
+    clusters, rest_pct = _sized(described, len(left_out), _passages(grouping, found))
+    outliers = _owners(found, left_out) if wanted.by == "documents" else ()
+    return Report(
+        n_documents=len(found.documents),
+        unclustered=len(left_out),
+        clusters=clusters,
+        metrics=_metrics(grouping),
+        notes=_notes(found, wanted, len(clusters)),
+        html=None,
+        by=wanted.by,
+        n_passages=len(found.passages.ids),
+        language=language_of(found.texts),
+        unclustered_pct=rest_pct,
+        outliers=outliers,
+        themes=_themes(grouping, clusters),
+        period=None if times is None else times.period,
+        periods=() if times is None else tuple(start.isoformat() for start in times.starts),
+        comparison=(
+            None
+            if wanted.old is None
+            else compared(wanted.old, clusters, [row.id for row in outliers])
         ),
-        metrics={} if grouped.silhouette is None else {"silhouette": round(grouped.silhouette, 4)},
-        notes=_notes(len(documents), clusters, len(grouped.clusters)),
-        html=None if output is None else str(output.absolute()),
+        points=dots(collection, grouping, found, wanted.by, _SEED),
+        made=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    if output is not None:
-        _write(output, _page(report, grouped, documents))
-    return report
-
-
-def _material(
-    collection: Collection | None,
-) -> tuple[list[StoredDocument], NDArray[np.float32], list[str]]:
-    """Searchable documents, the mean of each one's vectors (n, d) at unit length, their texts."""
-    documents = [] if collection is None else collection.documents()
-    documents = [row for row in documents if row.status == "indexed"]
-    if collection is None or not documents:
-        return [], np.empty((0, 0), np.float32), []
-    library = collection.vectors()
-    means = np.stack([library.rows[library.documents == row.id].mean(axis=0) for row in documents])
-    means /= np.linalg.norm(means, axis=1, keepdims=True).clip(1e-12)
-    return documents, means.astype(np.float32), [collection.text(row.id) for row in documents]
 
 
 def _described(
-    number: int, group: Cluster, documents: list[StoredDocument], texts: list[str]
+    at: int,
+    own: Sequence[int],
+    words: tuple[str, ...],
+    found: Material,
+    times: Timeline | None,
+    writers: Writers,
 ) -> ReportCluster:
-    members = [documents[i] for i in group.members]
-    telling = [_telling(texts[i], group.words) for i in group.members[:3]]
+    near = [found.texts[i] for i in own[:_NEAREST]]
+    quotes = _quotes(near, words)
+    documents = _owners(found, own)
+    writer = writers(" ".join(words)) if words else None
+    title = None if writer is None else written_title(words, quotes, writer)
+    otherwise = label(words, phrase_of(near, words), documents[0].title)
     return ReportCluster(
-        id=number,
-        label=", ".join(group.words[:_SHOWN_WORDS]) or members[0].title,
-        words=group.words,
-        representative=tuple(sentence for sentence in telling if sentence),
-        documents=tuple(members),
+        id=at + 1,
+        label=title or otherwise,
+        words=words,
+        representative=quotes,
+        documents=documents,
+        size=len(own),
+        over_time=() if times is None else times.counts([int(found.owners[i]) for i in own]),
     )
 
 
-def _telling(text: str, words: tuple[str, ...]) -> str:
-    """The sentence that holds the most of a cluster's words, the earliest of equals."""
-    spans = sentences(text)[:200]
-    if not spans:
-        return ""
-    wanted = set(words)
-    start, end = max(spans, key=lambda span: len(wanted & set(terms(text[span[0] : span[1]]))))
-    return text[start:end]
+def _quotes(texts: Sequence[str], words: Sequence[str]) -> tuple[str, ...]:
+    """A telling sentence of each of the nearest texts, none twice."""
+    quotes: dict[str, None] = {}
+    for text in texts[: 3 * _TELLING]:
+        if (said := telling_sentence(text, words)) and len(quotes) < _TELLING:
+            quotes[said] = None
+    return tuple(quotes)
 
 
-def _notes(n_documents: int, asked: int | None, found: int) -> tuple[str, ...]:
-    if not n_documents:
-        return ("no documents",)
-    if asked is not None and found < asked:
-        return (f"asked {asked} clusters, the documents give {found}",)
-    return ()
+def _owners(found: Material, items: Sequence[int]) -> tuple[StoredDocument, ...]:
+    """The documents of items, each once, in the order of the items."""
+    places = dict.fromkeys(int(found.owners[i]) for i in items)
+    return tuple(found.documents[place] for place in places)
 
 
-def _page(report: Report, grouped: Clustering, documents: list[StoredDocument]) -> str:
-    source = resources.files("rag").joinpath("templates/report.html").read_text("utf-8")
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    plot = _map(report, grouped, documents) if len(documents) > 2 else ""
-    return environment.from_string(source).render(report=report, plot=plot)
+def _passages(grouping: Grouping, found: Material) -> list[int]:
+    """How many passages are nearest to each group."""
+    nearest = grouping.nearest(found.passages.rows) if len(found.passages.ids) else np.empty(0, int)
+    counts = np.bincount(nearest[nearest >= 0], minlength=len(grouping.centres))
+    return [int(count) for count in counts]
 
 
-def _map(report: Report, grouped: Clustering, documents: list[StoredDocument]) -> str:
-    """The documents as points, as a piece of HTML that brings its own script."""
-    import plotly.graph_objects as go
+def _sized(
+    clusters: Sequence[ReportCluster], rest: int, passages: Sequence[int]
+) -> tuple[tuple[ReportCluster, ...], float]:
+    *parts, left = shares([*(each.size for each in clusters), rest])
+    sized = zip(clusters, parts, passages, strict=True)
+    return tuple(replace(each, share_pct=part, passages=n) for each, part, n in sized), left
 
-    figure = go.Figure()
-    for described, group in zip(report.clusters, grouped.clusters, strict=True):
-        points = grouped.map[list(group.members)]
-        titles = [escaping.escape(documents[i].title) for i in group.members]
-        figure.add_scatter(
-            x=points[:, 0],
-            y=points[:, 1],
-            mode="markers",
-            name=escaping.escape(f"{described.id} {described.label}"),
-            text=titles,
-            hovertemplate="%{text}<extra></extra>",
-            marker={"size": 11, "opacity": 0.85},
+
+def _themes(grouping: Grouping, clusters: Sequence[ReportCluster]) -> tuple[ReportTheme, ...]:
+    parts = themes(grouping.centres)
+    made = []
+    for at, own in enumerate(parts, start=1):
+        members = [clusters[c] for c in own]
+        # The words of a group of groups: the best of each, the largest first.
+        words = [each.words[i] for i in range(10) for each in members if i < len(each.words)]
+        words = list(dict.fromkeys(words))[:10]
+        made.append(
+            ReportTheme(
+                id=at,
+                label=", ".join(words[:3]) or members[0].label,
+                words=tuple(words),
+                clusters=tuple(each.id for each in members),
+                size=sum(each.size for each in members),
+                share_pct=round(sum(each.share_pct for each in members), 1),
+            )
         )
-    axis = {"visible": False}
-    figure.update_layout(
-        template="plotly_white",
-        height=460,
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        xaxis=axis,
-        yaxis=axis,
-        legend={"orientation": "h", "y": -0.05},
-    )
-    return str(
-        figure.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
-    )
+    return tuple(made)
 
 
-def _write(output: Path, page: str) -> None:
-    output.parent.mkdir(parents=True, exist_ok=True)
-    aside = output.with_name(f".{output.name}.{os.getpid()}.tmp")
-    aside.write_text(page, encoding="utf-8")
-    os.replace(aside, output)
+def _metrics(grouping: Grouping) -> dict[str, float]:
+    return {} if grouping.silhouette is None else {"silhouette": round(grouping.silhouette, 4)}
+
+
+def language_of(texts: Sequence[str]) -> Literal["en", "ko"]:
+    """Korean where most texts have any of it in their beginnings."""
+    korean = sum(is_korean(text[:2000]) for text in texts)
+    return "ko" if korean * 2 > len(texts) else "en"
+
+
+def _notes(found: Material, wanted: Wanted, n_clusters: int) -> tuple[str, ...]:
+    notes = []
+    if not found.documents:
+        notes.append("no documents")
+    elif wanted.clusters is not None and n_clusters < wanted.clusters:
+        notes.append(f"asked {wanted.clusters} clusters, the {wanted.by} give {n_clusters}")
+    if found.waiting:
+        notes.append(f"{found.waiting} documents wait for their vectors and are left out")
+    return tuple(notes)

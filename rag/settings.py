@@ -48,6 +48,10 @@ class Settings(BaseSettings):
     ocr: bool = False  # read scanned pages by tesseract, if it is installed
     host: str = "127.0.0.1"
     port: int = Field(default=7860, ge=0, le=65535)
+    open: bool = False  # serve other machines without a password or a key
+    rate_limit: int = Field(default=600, ge=0)  # requests a minute of a caller; 0: as many as come
+    max_upload_mb: int = Field(default=100, ge=1)  # of one request
+    log_level: Literal["info", "warning", "error"] = "warning"  # info: a line for each request
     language: Literal["auto", "en", "ko"] = "auto"  # of the page; auto follows the browser
 
     @field_validator("generator_url")

@@ -10,6 +10,8 @@ from rag.ingest import Outcome
 from rag.records import Answer, Citation, Hit, LibraryStatus, Report, SearchResult
 
 if TYPE_CHECKING:
+    from index.jobs import StoredJob
+    from index.keys import StoredKey
     from index.verify import Verification
     from rag.reembed import Moved
     from rag.upkeep import Archived
@@ -119,24 +121,44 @@ def outcomes(done: Sequence[Outcome]) -> Json:
 
 
 def report(made: Report) -> Json:
+    places = {point.document_id: point for point in made.points if point.chunk_id is None}
+
+    def placed(row: StoredDocument) -> Json:
+        point = places.get(row.id)
+        return document_brief(row) | ({} if point is None else {"x": point.x, "y": point.y})
+
     return {
         "n_documents": made.n_documents,
+        "n_passages": made.n_passages,
         "n_clusters": len(made.clusters),
+        "by": made.by,
         "unclustered": made.unclustered,
+        "unclustered_pct": made.unclustered_pct,
         "clusters": [
             {
                 "id": group.id,
-                "size": len(group.documents),
+                "size": group.size,
+                "share_pct": group.share_pct,
                 "label": group.label,
                 "words": list(group.words),
                 "representative": list(group.representative),
-                "documents": [document_brief(row) for row in group.documents],
+                "passages": group.passages,
+                "over_time": list(group.over_time),
+                "documents": [placed(row) for row in group.documents],
             }
             for group in made.clusters
         ],
+        "outliers": [placed(row) for row in made.outliers],
+        "themes": [asdict(theme) for theme in made.themes],
+        "period": made.period,
+        "periods": list(made.periods),
+        "comparison": None if made.comparison is None else asdict(made.comparison),
+        "language": made.language,
         "metrics": made.metrics,
         "notes": list(made.notes),
+        "made": made.made,
         "html": made.html,
+        "file": made.file,
     }
 
 
@@ -185,6 +207,37 @@ def history(asked: Sequence[AskedQuestion]) -> Json:
             }
             for each in asked
         ]
+    }
+
+
+def job(found: "StoredJob") -> Json:
+    return {
+        "id": found.id,
+        "kind": found.kind,
+        "collection": found.collection,
+        "status": found.status,
+        "done": found.done,
+        "total": found.total,
+        "note": found.note,
+        "cancelling": found.cancel and found.status == "running",
+        "made": found.made_at,
+        "started": found.started_at,
+        "ended": found.ended_at,
+        "result": None if found.result is None else dict(found.result),
+    }
+
+
+def key(made: "StoredKey") -> Json:
+    """A key as the owner sees it, never its text."""
+    return {
+        "id": made.id,
+        "name": made.name,
+        "shown": made.shown,
+        "access": made.access,
+        "collections": None if made.collections is None else list(made.collections),
+        "made": made.made_at,
+        "used": made.used_at,
+        "revoked": made.revoked_at,
     }
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 96
 _SNIPPET = 280  # characters of a passage
+_LISTED = 20  # documents of a cluster
 _EMPTY = "the library is empty: add documents with `attest add PATH`"
 _CERTIFIED = {  # yes and no of what a certificate says
     "en": (
@@ -149,11 +150,21 @@ def documents(rows: Sequence[StoredDocument]) -> str:
 def report(made: Report) -> str:
     lines = [f"{made.n_documents} documents in {len(made.clusters)} clusters", *made.notes]
     for group in made.clusters:
-        lines.append(f"\n{group.id}. {group.label}  ({len(group.documents)} documents)")
+        lines.append(f"\n{group.id}. {group.label}  ({group.size} {made.by}, {group.share_pct} %)")
         lines.append(f"   words: {', '.join(group.words)}")
-        lines += [f"   - {row.title}" for row in group.documents]
-    if made.html:
-        lines.append(f"\nwritten to {made.html}")
+        lines += [f"   - {row.title}" for row in group.documents[:_LISTED]]
+        if len(group.documents) > _LISTED:
+            lines.append(f"   … {len(group.documents) - _LISTED} more")
+    if made.unclustered:
+        lines.append(f"\nin no cluster  ({made.unclustered} {made.by}, {made.unclustered_pct} %)")
+    if made.comparison is not None:
+        lines.append("\nsince the earlier report")
+        lines += [
+            f"   {each.change:<6} {each.label}  {each.old_size} → {each.size}"
+            for each in made.comparison.changes
+        ]
+    if made.file:
+        lines.append(f"\nwritten to {made.file}")
     return "\n".join(lines)
 
 

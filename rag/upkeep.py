@@ -13,6 +13,7 @@ from rag import uploads
 from rag.errors import UsageError
 from rag.reembed import only_mover
 from rag.sources import stored_path
+from rag.work import forget
 
 if TYPE_CHECKING:
     from rag.library import Library
@@ -82,6 +83,7 @@ def reset(library: "Library") -> int:
     names = [found.name for found in library.catalog.collections()]
     documents = sum(len(library.catalog.documents(name)) for name in names)
     library.catalog.clear()
+    forget(library)
     for file in uploads.all_kept(library.settings.home):
         uploads.discard(file)
     return documents

@@ -11,12 +11,15 @@ import threading
 import uvicorn
 
 from index import StorageError
+from index.keys import Keys
+from rag import logs
+from rag.access import check_address
 from rag.assistant import Assistant
 from rag.errors import AttestError
 from rag.models import locate
 from rag.settings import load_settings
 
-_GRACE_S = 2  # for open connections at the end: a page keeps one for as long as it is shown
+_GRACE_S = 5  # for answers that are being written; a page keeps a connection while it is shown
 
 
 class CannotListen(AttestError):
@@ -40,6 +43,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         settings = load_settings({})
+        logs.configure(settings.log_level)
         with (
             listening(settings.host, settings.port) as listener,
             Assistant.open(settings) as assistant,
@@ -88,25 +92,30 @@ def serve(assistant: Assistant, listener: socket.socket) -> None:
         ModelMissing: a model that the page needs is not on this machine.
     """
     settings = assistant.settings
+    check_address(settings, Keys(assistant.catalog.database))
     for name in (assistant.status().encoder, settings.generator):
         locate(name, settings.models_dir)
     from rag.api import create_app
     from ui.app import mount
+    from ui.login import add_login
 
+    app = create_app(assistant)
+    add_login(app, assistant)
     config = uvicorn.Config(
-        mount(create_app(assistant), assistant),
-        log_level="warning",
+        mount(app, assistant),
+        log_config=None,  # ours is set up
         access_log=False,
         timeout_graceful_shutdown=_GRACE_S,
     )
-    threading.Thread(target=_warm, args=(assistant,), daemon=True).start()
+    threading.Thread(target=_warm, args=(assistant, app.state.warm), daemon=True).start()
     Server(config).run(sockets=[listener])
 
 
-def _warm(assistant: Assistant) -> None:
+def _warm(assistant: Assistant, warm: threading.Event) -> None:
     """Load the models, and make the vectors that a run before this one left to be made."""
     try:
         assistant.warm()
+        warm.set()
         for _ in assistant.complete():
             pass
     except Exception as error:

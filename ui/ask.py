@@ -1,39 +1,47 @@
 """The Ask tab: a conversation that streams, with the sources of its answers beside it."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
-from index.analysis import is_korean
-from index.errors import UnknownDocument
-from index.records import StoredDocument
+from index import StorageError
 from rag.assistant import Assistant
-from rag.records import Answer, Exchange, Within
-from ui import render, turns
+from rag.conversations import Conversations
+from rag.errors import AttestError
+from rag.records import Answer, Exchange
+from ui import turns
 from ui.errors import explained
+from ui.greeting import Examples, greeting
+from ui.kept_turns import Turns, answered, reopened, thought
 from ui.locale import Language, Texts, texts
-from ui.theme import DIRECT, FOLLOWS, JUDGED, STREAMED
+from ui.scope import Scope, chosen_by, scopes
+from ui.talks import drawer_button, listed
+from ui.theme import DIRECT, FOLLOWS, JUDGED, STREAMED, TALKS
 from ui.turns import Turn
+from ui.visitor import owner
 
-_EXAMPLES = 4
-
-Turns = tuple[Turn, ...]
-Scope = Sequence[int | str]  # ids of documents, and tags with a # before them
 Updates = dict[Any, Any]
 
 
 class AskTab:
-    """Components and what they do. A conversation lives in its session's state alone."""
+    """Components and what they do. What is open belongs to a visit, what is kept to the library."""
 
     def __init__(self, assistant: Assistant, language: gr.Radio) -> None:
         self._assistant = assistant
+        self._examples = Examples(assistant)
         self.turns = gr.State(())
         self.coming = gr.State(None)  # the turn that is being answered
+        self.talk = gr.State(None)  # the uid of the conversation
+        self._pressed = gr.State("")  # a question that a button asks
+        self._instead = gr.State(None)  # the message whose place it takes
         with gr.Row(elem_id="a-ask"):
+            self._build_talks()
             with gr.Column(elem_id="a-chat"):
+                self._bar = gr.HTML(elem_id="a-bar", apply_default_css=False)
                 self._past = gr.HTML(elem_id="a-past", apply_default_css=False, js_on_load=JUDGED)
                 self._live = gr.HTML(elem_id="a-live", apply_default_css=False, js_on_load=FOLLOWS)
                 self._build_composer()
@@ -43,6 +51,12 @@ class AskTab:
                 apply_default_css=False,
             )
         self._connect(language)
+
+    def _build_talks(self) -> None:
+        with gr.Column(elem_id="a-talks"):
+            self._new = gr.Button(size="sm", elem_id="a-new")
+            self.wanted = gr.Textbox(value="", lines=1, container=False, elem_id="a-find-talk")
+            self._list = gr.HTML(elem_id="a-talk-list", apply_default_css=False, js_on_load=TALKS)
 
     def _build_composer(self) -> None:
         with gr.Column(elem_id="a-composer"):
@@ -56,49 +70,76 @@ class AskTab:
             )
             with gr.Row(elem_id="a-tools"):
                 self.scope = gr.Dropdown(multiselect=True, elem_id="a-scope")
-                self._new = gr.Button(size="sm", visible=False, elem_id="a-new")
                 self._stop = gr.Button(size="sm", visible=False, elem_id="a-stop")
                 self._send = gr.Button(size="sm", variant="primary", elem_id="a-send")
         self._alone = gr.HTML(elem_id="a-alone", apply_default_css=False)
 
     def _connect(self, language: gr.Radio) -> None:
-        given = [self._question, self.scope, self.turns, language]
-        shown = [
-            self._question, self.turns, self.coming, self._past, self._live,
-            self._send, self._stop, self._new,
-        ]  # fmt: skip
+        visit = [self.scope, self.turns, self.talk, self.wanted, language]
+        listing = [self.wanted, self.talk, language]
+        chat = [self.turns, self.coming, self.talk, self._past, self._live, self._send, self._stop,
+                self._bar, self._list]  # fmt: skip
         asking = gr.on(
             [self._question.submit, self._send.click],
             self.ask,
-            given,
-            shown,
+            [self._question, *visit],
+            [self._question, *chat],
             **STREAMED,
         )
-        example = self._past.click(_example, None, self._question, **DIRECT)
-        asking_it = example.then(self.ask, given, shown, **STREAMED)
-        stopped = [self.coming, self.turns, language]
-        self._stop.click(self.stop, stopped, shown, cancels=[asking, asking_it], **DIRECT)
-        self._new.click(self.clear, language, shown, **DIRECT)
+        pressed = self._past.click(
+            self.press,
+            [self.turns, self.talk, language],
+            [self.turns, self._pressed, self._instead],
+            **DIRECT,
+        )
+        again = pressed.then(
+            self.ask_pressed,
+            [self._pressed, self._instead, *visit],
+            [self._pressed, *chat],
+            **STREAMED,
+        )
+        stopped = [self.coming, self.turns, *listing]
+        self._stop.click(self.stop, stopped, chat, cancels=[asking, again], **DIRECT)
+        self._new.click(
+            self.clear, [self.wanted, language], chat, cancels=[asking, again], **DIRECT
+        )
+        self._list.click(
+            self.manage,
+            [self.turns, *listing],
+            chat,
+            cancels=[asking, again],
+            **DIRECT,
+        )
+        self._list.submit(self.rename, listing, [self._bar, self._list], **DIRECT)
+        self.wanted.change(self.look, listing, self._list, trigger_mode="always_last", **DIRECT)
 
     @property
     def faces(self) -> list[Any]:
         """What `face` updates."""
         return [self._past, self._question, self.scope, self._send, self._stop, self._new,
-                self._alone]  # fmt: skip
+                self._alone, self._bar, self._list, self.wanted]  # fmt: skip
 
-    def face(self, words: Texts, turns_: Turns, coming: Turn | None, scope: Scope) -> Updates:
+    def face(
+        self,
+        words: Texts,
+        turns_: Turns,
+        coming: Turn | None,
+        scope: Scope,
+        talk: str | None,
+        wanted: str | None,
+        whose: str,
+    ) -> Updates:
         """The tab in a language, over the documents that there are now."""
         documents = self._assistant.documents()
         choices = scopes(documents)
         there = {value for _, value in choices}
         past = turns.conversation(turns_, words)
         if not turns_ and not coming:
-            past = self._greeting(documents, words)
+            past = self._greeting(words)
+        prompt, find = words("ask.placeholder"), words("talks.find")
         return {
             self._past: past,
-            self._question: gr.update(
-                placeholder=words("ask.placeholder"), label=words("ask.placeholder")
-            ),
+            self._question: gr.update(placeholder=prompt, label=prompt),
             self.scope: gr.update(
                 label=words("ask.scope"),
                 choices=choices,
@@ -108,153 +149,226 @@ class AskTab:
             self._stop: gr.update(value=words("ask.stop")),
             self._new: gr.update(value=words("ask.new")),
             self._alone: Markup("<p>{}</p>").format(words("ask.alone")),
+            self.wanted: gr.update(placeholder=find, label=find),
+            **self._listing(words, talk, wanted, whose),
         }
 
     def ask(
-        self, question: str, scope: Scope, turns_: Turns, language: Language
+        self,
+        question: str,
+        scope: Scope,
+        turns_: Turns,
+        talk: str | None,
+        wanted: str | None,
+        language: Language,
+        request: gr.Request,
     ) -> Iterator[Updates]:
-        """Stream one answer into the page."""
+        """Stream one answer to what was written into the page."""
+        yield {self._question: ""}
+        yield from self._ask(question, None, scope, turns_, talk, wanted, language, request)
+
+    def ask_pressed(
+        self,
+        question: str,
+        instead: int | None,
+        scope: Scope,
+        turns_: Turns,
+        talk: str | None,
+        wanted: str | None,
+        language: Language,
+        request: gr.Request,
+    ) -> Iterator[Updates]:
+        """Stream one answer to what a button asks; what is being written stays."""
+        yield {self._pressed: ""}
+        yield from self._ask(question, instead, scope, turns_, talk, wanted, language, request)
+
+    def _ask(
+        self,
+        question: str,
+        instead: int | None,
+        scope: Scope,
+        turns_: Turns,
+        talk: str | None,
+        wanted: str | None,
+        language: Language,
+        request: gr.Request,
+    ) -> Iterator[Updates]:
         if not question.strip():
-            yield {self._question: ""}
             return
-        words, asked = texts(language), Turn(question.strip())
+        words, whose = texts(language), owner(request)
+        kept = self._talks(whose).begin(question.strip(), talk, instead_of=instead)
+        talk = talk if kept is None else kept.uid
+        asked = Turn(question.strip(), kept=kept)
         number = len(turns_) + 1
         yield {
-            self._question: "",
+            self.talk: talk,
             self._past: turns.conversation(turns_, words),
             self._send: gr.update(visible=False),
             self._stop: gr.update(visible=True),
-            self._new: gr.update(visible=False),
             self.coming: asked,
             self._live: turns.under_way(number, asked, words),
+            **self._listing(words, talk, wanted, whose),
         }
-        shown = asked
+        shown = turn = asked
         earlier = tuple(Exchange.of(each.answer) for each in turns_ if each.answer is not None)
-        for turn in self._answering(asked.question, scope, words, earlier):
+        for turn in self._answering(asked, scope, words, earlier, whose):
             if turn is shown:
-                yield {self._question: gr.skip()}  # nothing new, but a stop takes hold here
+                yield {self._stop: gr.skip()}  # nothing new, but a stop takes hold here
             elif not turn.settled:
                 yield {self.coming: turn, self._live: turns.under_way(number, turn, words)}
             shown = turn
-        yield self._settled((*turns_, turn), words)
+        yield self._settled((*turns_, turn), words, talk, wanted, whose)
 
-    def stop(self, coming: Turn | None, turns_: Turns, language: Language) -> Updates:
+    def stop(
+        self,
+        coming: Turn | None,
+        turns_: Turns,
+        wanted: str | None,
+        talk: str | None,
+        language: Language,
+        request: gr.Request,
+    ) -> Updates:
         """Keep what had come until then."""
+        whose = owner(request)
         kept = turns_ if coming is None else (*turns_, coming)
-        return self._settled(kept, texts(language))
+        if coming is not None:
+            self._talks(whose).settle(coming.kept, "".join(coming.pieces))
+        return self._settled(kept, texts(language), talk, wanted, whose)
 
-    def clear(self, language: Language) -> Updates:
-        return self._settled((), texts(language))
+    def clear(self, wanted: str | None, language: Language, request: gr.Request) -> Updates:
+        """Begin another conversation; the one before stays in the list."""
+        return self._settled((), texts(language), None, wanted, owner(request))
+
+    def look(
+        self, wanted: str | None, talk: str | None, language: Language, request: gr.Request
+    ) -> Any:
+        """The conversations in which these words stand."""
+        return self._listing(texts(language), talk, wanted, owner(request))[self._list]
+
+    def press(
+        self,
+        turns_: Turns,
+        talk: str | None,
+        language: Language,
+        event: gr.EventData,
+        request: gr.Request,
+    ) -> Updates:
+        """A button in the conversation: an example, a question once more, or a thumb."""
+        sent = event._data
+        match sent.get("do"):
+            case "example":
+                return {self._pressed: str(sent["value"]), self._instead: None}
+            case "retry" if turns_:
+                last = turns_[-1]
+                message = None if last.kept is None else last.kept.message
+                return {
+                    self.turns: turns_[:-1],
+                    self._pressed: last.question,
+                    self._instead: message,
+                }
+            case "think":
+                return {self.turns: thought(sent, turns_, self._talks(owner(request)))}
+        return {self._pressed: ""}
+
+    def manage(
+        self,
+        turns_: Turns,
+        wanted: str | None,
+        talk: str | None,
+        language: Language,
+        event: gr.EventData,
+        request: gr.Request,
+    ) -> Updates:
+        """A button in the list of conversations: open or delete one, or delete all."""
+        words, whose = texts(language), owner(request)
+        talks, sent = self._talks(whose), event._data
+        uid, do = str(sent.get("value", "")), sent.get("do")
+        try:
+            if do == "open":
+                return self._opened(uid, words, wanted, whose)
+            if do == "delete":
+                talks.remove(uid)
+            elif do == "clear":
+                talks.clear()
+        except (AttestError, StorageError):  # gone meanwhile: the list shows what there is
+            pass
+        if uid in (talk, "*"):
+            return self._settled((), words, None, wanted, whose)
+        return self._settled(turns_, words, talk, wanted, whose)
+
+    def rename(
+        self,
+        wanted: str | None,
+        talk: str | None,
+        language: Language,
+        event: gr.EventData,
+        request: gr.Request,
+    ) -> Updates:
+        """A name that was written in the list."""
+        whose, sent = owner(request), event._data
+        with suppress(AttestError, StorageError):  # as above; and no name is none
+            self._talks(whose).rename(str(sent["value"]), str(sent["title"]))
+        return self._listing(texts(language), talk, wanted, whose)
+
+    def _opened(self, uid: str, words: Texts, wanted: str | None, whose: str) -> Updates:
+        found = self._talks(whose).read(uid)
+        shown = reopened(found, self._assistant)
+        return self._settled(shown, words, uid, wanted, whose)
 
     def _answering(
-        self, question: str, scope: Scope, words: Texts, earlier: Sequence[Exchange] = ()
+        self,
+        asked: Turn,
+        scope: Scope,
+        words: Texts,
+        earlier: Sequence[Exchange],
+        whose: str,
     ) -> Iterator[Turn]:
         """The turn as it grows, and last as it stays."""
-        pieces: tuple[str, ...] = ()
-        turn = Turn(question)
+        turn = asked
+        talks = self._talks(whose)
         try:
             within = chosen_by(scope, self._assistant.documents() if scope else ())
-            for piece in self._assistant.stream(question, within=within, earlier=earlier):
+            pieces = self._assistant.stream(asked.question, within=within, earlier=earlier)
+            for piece in talks.recorded(asked.kept, pieces):
                 if isinstance(piece, Answer):
-                    pending = self._assistant.status().pending
-                    turn = Turn(
-                        question,
-                        piece,
-                        self._surroundings(piece),
-                        pending=pending,
-                        learns=self._assistant.settings.remember_questions,
-                    )
+                    turn = answered(asked, piece, self._assistant)
                 elif piece:
-                    pieces = (*pieces, piece)
-                    turn = Turn(question, pieces=pieces)
+                    turn = replace(turn, pieces=(*turn.pieces, piece))
                 yield turn
         except Exception as error:
-            yield Turn(question, pieces=pieces, failure=explained(error, words))
+            failure = explained(error, words)
+            talks.settle(asked.kept, failure, failed=True)
+            yield replace(turn, failure=failure)
 
-    def _surroundings(self, answer: Answer) -> tuple[str | None, ...]:
-        known: dict[int, str | None] = {}
-        for citation in answer.citations:
-            key = citation.document.id
-            if key not in known:
-                try:
-                    known[key] = self._assistant.text(key)
-                except UnknownDocument:  # removed since it was found
-                    known[key] = None
-        return tuple(known[citation.document.id] for citation in answer.citations)
-
-    def _settled(self, turns_: Turns, words: Texts) -> Updates:
+    def _settled(
+        self, turns_: Turns, words: Texts, talk: str | None, wanted: str | None, whose: str
+    ) -> Updates:
         return {
             self.turns: turns_,
             self.coming: None,
-            self._past: self._shown(turns_, words),
+            self.talk: talk,
+            self._past: turns.conversation(turns_, words) if turns_ else self._greeting(words),
             self._live: "",
             self._send: gr.update(visible=True),
             self._stop: gr.update(visible=False),
-            self._new: gr.update(visible=bool(turns_)),
+            **self._listing(words, talk, wanted, whose),
         }
 
-    def _shown(self, turns_: Turns, words: Texts) -> Markup:
-        if turns_:
-            return turns.conversation(turns_, words)
-        return self._greeting(self._assistant.documents(), words)
+    def _listing(self, words: Texts, talk: str | None, wanted: str | None, whose: str) -> Updates:
+        """The list of conversations, and the title of the one that is open."""
+        talks = self._talks(whose)
+        found = talks.listed(wanted or "")
+        title = next((each.title for each in found if each.uid == talk), "")
+        kept = talks.kept
+        return {
+            self._list: listed(found, talk, words, wanted=wanted or "", kept=kept),
+            self._bar: drawer_button(title, words),
+        }
 
-    def _greeting(self, documents: Sequence[StoredDocument], words: Texts) -> Markup:
-        return greeting([row for row in documents if row.status == "indexed"], words)
+    def _talks(self, whose: str) -> Conversations:
+        return Conversations(self._assistant, whose)
 
-
-def greeting(documents: Sequence[StoredDocument], words: Texts) -> Markup:
-    """The page before the first question: what can be asked of these documents."""
-    if not documents:
-        button = Markup('<button type="button" class="a-primary" data-tab="library">{}</button>')
-        return render.notice(
-            words("ask.empty.title"),
-            words("ask.empty.lead"),
-            more=button.format(words("ask.empty.button")),
-        )
-    head = render.headline(words("ask.title"), words.count("ask.lead", len(documents)))
-    head += render.pending(sum(row.pending for row in documents), words)
-    cards = render.joined(
-        Markup('<li><button type="button" data-send="{0}">{0}</button></li>').format(question)
-        for question in examples(documents, words)
-    )
-    return Markup('{}<h2 class="a-small">{}</h2><ul class="a-examples">{}</ul>').format(
-        head, words("ask.examples"), cards
-    )
-
-
-def examples(documents: Sequence[StoredDocument], words: Texts) -> list[str]:
-    """Questions that this library can answer, first those in the reader's language."""
-    titles = list(dict.fromkeys(row.title for row in documents))
-    named = [title for title in titles if " " in title] or titles  # others are file names
-    korean = words.language == "ko"
-    own = [title for title in named if is_korean(title) == korean] or named
-    spread = own[:: max(1, len(own) // _EXAMPLES)][:_EXAMPLES]
-    return [words("ask.example", title=title) for title in spread]
-
-
-def scopes(documents: Sequence[StoredDocument]) -> list[tuple[str, int | str]]:
-    """What a question can stay within, as it is shown and as it is chosen: tags, documents."""
-    tags = sorted({tag for row in documents for tag in row.tags}, key=render.folded)
-    rows = [row for row in documents if row.status == "indexed"]
-    alike = Counter(row.title for row in rows)
-    return [(f"#{tag}", f"#{tag}") for tag in tags] + [
-        (row.title if alike[row.title] == 1 else f"{row.title} ({render.file_name(row.path)})",
-         row.id)
-        for row in rows
-    ]  # fmt: skip
-
-
-def chosen_by(scope: Scope, documents: Sequence[StoredDocument]) -> Within:
-    """The documents that were chosen, each by itself or by one of its tags."""
-    ids = [chosen for chosen in scope if isinstance(chosen, int)]
-    tags = {chosen.removeprefix("#") for chosen in scope if isinstance(chosen, str)}
-    if len(tags) == 1 and not ids:
-        return Within(tags=tuple(tags))
-    held = [row for row in documents if row.status in ("indexed", "duplicate")]
-    ids += [row.id for row in held if not tags.isdisjoint(row.tags)]
-    # Of tags that nothing has any more, no document is left: that is not the whole library.
-    return Within(documents=tuple(dict.fromkeys(ids)), tags=() if ids else tuple(tags))
-
-
-def _example(event: gr.EventData) -> str:
-    return str(event._data["value"])
+    def _greeting(self, words: Texts) -> Markup:
+        rows = [row for row in self._assistant.documents() if row.status == "indexed"]
+        made = self._examples.of(rows, words.language) if rows else []
+        return greeting(rows, words, made)

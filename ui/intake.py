@@ -16,6 +16,7 @@ from index.errors import UnknownCollection, UnknownDocument
 from index.records import StoredDocument
 from rag.assistant import Assistant
 from rag.ingest import Outcome
+from rag.library import Stop, never
 from rag.sources import stored_path
 
 _LOOK_S = 0.5  # between two looks at what is stored already
@@ -45,7 +46,13 @@ class Arrival:
 
 
 def take_in(
-    assistant: Assistant, files: Sequence[str], names: Sequence[str], explain: Explain
+    assistant: Assistant,
+    files: Sequence[str],
+    names: Sequence[str],
+    explain: Explain,
+    *,
+    stop: Stop = never,
+    stopped: str = "",
 ) -> Iterator[tuple[Arrival, ...]]:
     """Take files in, and tell how far they have come whenever that has changed.
 
@@ -54,12 +61,15 @@ def take_in(
         files: where they lie; they are gone afterwards, for the library keeps its own copies
         names: what their visitor calls them
         explain: what to say of an error
+        stop: asked between documents; what was stored until then stays
+        stopped: what to say of a file that was not reached before a stop
     """
     shown = tuple(Arrival(name) for name in names)
     yield shown
     pairs = zip(files, names, strict=True)
     arrivals = tuple(_kept(assistant, Path(file), name, explain) for file, name in pairs)
-    run = _Run(assistant, [Path(arrival.path) for arrival in arrivals if not arrival.ended])
+    kept = [Path(arrival.path) for arrival in arrivals if not arrival.ended]
+    run = _Run(assistant, kept, stop)
     run.start()
     pause, is_over = _LOOK_S, False
     while not is_over:
@@ -68,7 +78,8 @@ def take_in(
         began = monotonic()
         arrivals = tuple(_looked_at(assistant, arrivals, _by_file(run)))
         if is_over:
-            left = "" if run.error is None else explain(run.error)
+            left = stopped if stop() else ""
+            left = left if run.error is None else explain(run.error)
             arrivals = tuple(_ended(arrival, left) for arrival in arrivals)
         pause = max(_LOOK_S, _PAUSE * (monotonic() - began))
         if arrivals != shown:
@@ -79,16 +90,17 @@ def take_in(
 class _Run(Thread):
     """Takes files in, and lets go of those that nothing could be read from."""
 
-    def __init__(self, assistant: Assistant, files: Sequence[Path]) -> None:
+    def __init__(self, assistant: Assistant, files: Sequence[Path], stop: Stop) -> None:
         super().__init__(name="intake", daemon=True)
         self.files = files
         self.outcomes: list[Outcome] = []
         self.error: Exception | None = None
         self._assistant = assistant
+        self._halted = stop  # a thread has a _stop of its own
 
     def run(self) -> None:
         try:
-            for outcome in self._assistant.ingest_uploads(self.files):
+            for outcome in self._assistant.ingest_uploads(self.files, stop=self._halted):
                 self.outcomes.append(outcome)
         except Exception as error:
             self.error = error

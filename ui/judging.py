@@ -4,6 +4,7 @@ import json
 
 from markupsafe import Markup
 
+from rag.conversations import LONGEST_NOTE, Thumb
 from rag.records import Answer
 from ui import render
 from ui.locale import Texts
@@ -15,24 +16,43 @@ _THUMB = Markup(
 )
 
 
-def thumbs(answer: Answer, texts: Texts) -> Markup:
-    """Two buttons that stay pressed, and where it is said that it was kept."""
+def thumbs(
+    answer: Answer, texts: Texts, *, number: int = 1, thumb: Thumb | None = None, note: str = ""
+) -> Markup:
+    """Two buttons that stay pressed, a line to say more, and where it is said that it was kept.
+
+    Args:
+        answer: that is judged
+        texts: of the page
+        number: of the turn in its conversation
+        thumb: what was thought of it before
+        note: what was said of it before
+    """
     chunks = sorted({citation.chunk_id for citation in answer.citations})
     labels = {"up": texts("judge.up"), "down": texts("judge.down")}
     buttons = render.joined(
         Markup(
-            '<button type="button" class="a-thumb" data-judge="{}" aria-pressed="false" '
+            '<button type="button" class="a-thumb" data-judge="{}" aria-pressed="{}" '
             'aria-label="{}" title="{}">{}</button>'
-        ).format(kind, label, label, _THUMB)
+        ).format(kind, "true" if kind == thumb else "false", label, label, _THUMB)
         for kind, label in labels.items()
     )
     return Markup(
-        '<div class="a-judge" role="group" aria-label="{}" data-chunks="{}" data-kept="{}" '
-        'data-failed="{}">{}<span role="status"></span></div>'
+        '<div class="a-judge" role="group" aria-label="{label}" data-chunks="{chunks}" '
+        'data-turn="{number}" data-thumb="{thumb}" data-kept="{kept}" data-failed="{failed}">'
+        '{buttons}<input type="text" class="a-note" {hidden} value="{note}" maxlength="{longest}" '
+        'aria-label="{hint}" placeholder="{hint}" autocomplete="off">'
+        '<span role="status"></span></div>'
     ).format(
-        texts("judge.label"),
-        json.dumps(chunks),
-        texts("judge.kept"),
-        texts("judge.failed"),
-        buttons,
+        label=texts("judge.label"),
+        chunks=json.dumps(chunks),
+        number=number,
+        thumb=thumb or "",
+        kept=texts("judge.kept"),
+        failed=texts("judge.failed"),
+        buttons=buttons,
+        hidden="" if thumb else "hidden",
+        note=note,
+        longest=LONGEST_NOTE,
+        hint=texts("judge.note"),
     )

@@ -1,7 +1,9 @@
 """The Library tab: documents come in, are listed and tagged, and go again."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from threading import Event
 from typing import Any
+from uuid import uuid4
 
 import gradio as gr
 from markupsafe import Markup
@@ -9,6 +11,7 @@ from markupsafe import Markup
 from rag.assistant import Assistant
 from rag.loaders.formats import supported
 from ui import render
+from ui.care import Care, reread
 from ui.errors import explained
 from ui.filters import formats
 from ui.holdings import facts
@@ -20,6 +23,9 @@ from ui.progress import progress
 from ui.theme import CLICKS, DIRECT, KEEPS, LISTED, NAMED, STREAMED
 
 Updates = dict[Any, Any]
+
+# Where page.js shows what is stored of a document.
+_DIALOG = '<dialog id="a-reader" aria-labelledby="a-reader-title"></dialog>'
 
 
 class LibraryTab:
@@ -36,19 +42,27 @@ class LibraryTab:
             self._names = gr.JSON(visible=False)  # of the files, as NAMED tells them
             self._formats = gr.HTML(elem_id="a-formats", apply_default_css=False)
         self._news = gr.HTML(elem_id="a-news", apply_default_css=False, js_on_load=KEEPS)
+        self._halt = gr.Button(size="sm", visible=False, elem_id="a-halt")
+        self._run = gr.State("")  # names the intake that is under way
+        self._stops: dict[str, Event] = {}
         self._facts = gr.HTML(elem_id="a-facts", apply_default_css=False)
         self._memory = gr.HTML(elem_id="a-memory", apply_default_css=False, js_on_load=CLICKS)
         self.wanted = gr.Textbox(value="", lines=1, container=False, elem_id="a-find")
         self._list = gr.HTML(elem_id="a-list", apply_default_css=False, js_on_load=LISTED)
+        self._care = Care(assistant, language)
+        gr.HTML(_DIALOG, elem_id="a-reader-place", apply_default_css=False)
         self._connect(language)
 
     def _connect(self, language: gr.Radio) -> None:
-        changed = [self._upload, self._news, *self.lists]
+        changed = [self._upload, self._news, self._halt, self._run, *self.lists]
         given = [self._upload, self._names, self.wanted, language]
         self.changes = (
             self._upload.upload(self.add, given, changed, js=NAMED, **STREAMED),
-            self._list.click(self.change, [self.wanted, language], changed, **DIRECT),
+            self._list.click(self.change, [self.wanted, language], changed, **STREAMED),
+            self._care.synced,
         )
+        self._halt.click(self.halt, self._run, self._halt, **DIRECT)
+        self._care.synced.then(self.refresh, [self.wanted, language], self.lists, **DIRECT)
         self._memory.click(self.forget, language, self._memory, **DIRECT)
         self.wanted.change(
             self.refresh,
@@ -61,7 +75,8 @@ class LibraryTab:
     @property
     def faces(self) -> list[Any]:
         """What `face` updates."""
-        return [self._head, self._drop, self._upload, self._formats, self._news, *self.lists]
+        return [self._head, self._drop, self._upload, self._formats, self._news, self._halt,
+                *self.lists, *self._care.faces]  # fmt: skip
 
     @property
     def lists(self) -> list[Any]:
@@ -78,7 +93,8 @@ class LibraryTab:
             self._drop: Markup("<p>{}</p>").format(words("library.drop")),
             self._upload: gr.update(label=words("library.upload")),
             self._formats: self._readable(words),
-            self._news: "",
+            self._halt: gr.update(value=words("library.halt")),
+            **self._care.face(words),
             **lists,
         }
 
@@ -97,21 +113,45 @@ class LibraryTab:
         self, files: Sequence[str], names: Sequence[str], wanted: str | None, language: Language
     ) -> Iterator[Updates]:
         """Take files in, and say of each what becomes of it."""
-        words = texts(language)
-        for arrivals in take_in(
-            self._assistant, files, names, lambda error: explained(error, words)
-        ):
-            yield {self._news: progress(arrivals, words)}
-        yield {self._upload: gr.update(value=None), **self.refresh(wanted, language)}
-
-    def change(self, wanted: str | None, language: Language, event: gr.EventData) -> Updates:
-        """Remove the document whose button was pressed, or change its tags."""
-        words = texts(language)
+        words, run, stop = texts(language), uuid4().hex, Event()
+        self._stops[run] = stop
+        yield {self._run: run, self._halt: gr.update(visible=True)}
         try:
-            news = self._changed(event._data, words)
+            for arrivals in take_in(
+                self._assistant,
+                files,
+                names,
+                lambda error: explained(error, words),
+                stop=stop.is_set,
+                stopped=words("library.stopped"),
+            ):
+                yield {self._news: progress(arrivals, words)}
+        finally:
+            del self._stops[run]
+        yield {
+            self._upload: gr.update(value=None),
+            self._halt: gr.update(visible=False),
+            **self.refresh(wanted, language),
+        }
+
+    def halt(self, run: str) -> Updates:
+        """Take in no more files than the one that is being read."""
+        if run in self._stops:
+            self._stops[run].set()
+        return {self._halt: gr.update(visible=False)}
+
+    def change(
+        self, wanted: str | None, language: Language, event: gr.EventData
+    ) -> Iterator[Updates]:
+        """Read a document once more or remove it, or change its tags."""
+        words, sent = texts(language), event._data
+        if sent["do"] == "reread":
+            yield {self._news: render.waiting(words("library.reading"))}
+        try:
+            news = self._changed(sent, words)
         except Exception as error:
             news = render.failure(explained(error, words), words)
-        return {self._news: news, **self.refresh(wanted, language)}
+        yield {self._news: news, **self.refresh(wanted, language)}
 
     def forget(self, language: Language) -> Updates:
         """Forget every question and judgement."""
@@ -124,7 +164,10 @@ class LibraryTab:
 
     def _changed(self, sent: Mapping[str, Any], words: Texts) -> Markup:
         key, tag = int(sent["value"]), str(sent.get("tag", "")).strip()
-        title = self._assistant.find(key).title
+        row = self._assistant.catalog.document(key)
+        title = row.title
+        if sent["do"] == "reread":
+            return reread(self._assistant, row, words)
         if sent["do"] != "remove":
             add, off = {"tag": ([tag], []), "untag": ([], [tag])}[sent["do"]]
             self._assistant.tag([key], add=add, remove=off)

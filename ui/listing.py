@@ -75,13 +75,13 @@ def _row(row: StoredDocument, words: Texts) -> Markup:
         state = badge("pending", words("status.pending"))
         waiting = Markup(" <small>{}</small>").format(words("library.wait", n=f"{row.pending:,}"))
     return Markup(
-        '<tr><td class="a-name"><strong class="a-cut" title="{title}">{title}</strong>'
+        '<tr><td class="a-name">{name}'
         '<small class="a-cut" title="{path}">{file}</small>{said}{tags}</td>'
         '<td>{state}</td><td data-label="{passages}">{chunks}{waiting}</td>'
         '<td data-label="{bytes}">{size}</td><td data-label="{dated}">{day}</td>'
         '<td class="a-act">{acts}</td></tr>'
     ).format(
-        title=row.title,
+        name=_name(row, words),
         path=row.path,
         file=render.file_name(row.path),
         said=Markup('<small class="a-why">{}</small>').format(notes(said, words)) if said else "",
@@ -96,6 +96,16 @@ def _row(row: StoredDocument, words: Texts) -> Markup:
         day=render.day(row.modified or row.added),
         acts=_acts(row, words),
     )
+
+
+def _name(row: StoredDocument, words: Texts) -> Markup:
+    """The title; of what could be read, a button that opens it."""
+    if row.status not in ("indexed", "duplicate"):
+        return Markup('<strong class="a-cut" title="{0}">{0}</strong>').format(row.title)
+    return Markup(
+        '<button type="button" class="a-open" data-open="{}" aria-label="{}">'
+        '<strong class="a-cut" title="{}">{}</strong></button>'
+    ).format(row.id, words("library.open.label", title=row.title), row.title, row.title)
 
 
 def _tags(row: StoredDocument, words: Texts) -> Markup:
@@ -139,7 +149,10 @@ def _acts(row: StoredDocument, words: Texts) -> Markup:
     """A button that opens the field for a tag, and one that asks once more before it removes."""
     return Markup(
         '<span class="a-first"><button type="button" class="a-link" data-tagging="{id}" '
-        'aria-label="{tags}">{tag}</button> <button type="button" class="a-link" data-confirm '
+        'aria-label="{tags}">{tag}</button> '
+        '<button type="button" class="a-link" data-send="{id}" data-do="reread" '
+        'aria-label="{rereads}">{reread}</button> '
+        '<button type="button" class="a-link" data-confirm '
         'aria-label="{removes}">{remove}</button></span>'
         '<span class="a-confirm" hidden>{sure} '
         '<button type="button" class="a-link" data-keep>{keep}</button>'
@@ -149,6 +162,8 @@ def _acts(row: StoredDocument, words: Texts) -> Markup:
         id=row.id,
         tags=words("library.tag.label", title=row.title),
         tag=words("library.tag"),
+        reread=words("library.reread"),
+        rereads=words("library.reread.label", title=row.title),
         removes=words("library.remove.label", title=row.title),
         remove=words("library.remove"),
         sure=words("library.confirm"),

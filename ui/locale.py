@@ -9,6 +9,7 @@ from importlib import resources
 from typing import Literal, get_args
 
 Language = Literal["en", "ko"]
+COOKIE = "attest_language"  # where page.js leaves what a reader chose
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
 _RANGE = re.compile(r"\s*([A-Za-z]{1,8}|\*)(?:-[A-Za-z0-9-]*)?\s*(?:;\s*q\s*=\s*([0-9.]+))?\s*")

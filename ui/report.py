@@ -1,23 +1,25 @@
-"""The Report tab: the library in groups, to read here and to download as one page."""
+"""The Map and report tab: the library in groups, to look at, to drill into, to download."""
 
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from markupsafe import Markup
 
+from rag import report_files
 from rag.assistant import Assistant
-from rag.records import Report, ReportCluster
-from ui import render
+from rag.records import Report
+from ui import groups, map_picture, render
 from ui.errors import explained
 from ui.locale import Language, Texts, texts
-from ui.markdown import marks_of, shown
-from ui.theme import STREAMED
+from ui.theme import CLICKS, DIRECT, KEEPS, STREAMED
 
-_FILE = "attest-report.html"
-_MEMBERS = 8  # of a group, shown before the others fold away: page.css says the same
+_FORMATS = ("html", "csv", "json", "md")
+_NAME = "attest-report"
+_NUMBERS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100)  # of groups, to choose
+_SEEN = "watch('value', () => element.scrollIntoView({block: 'nearest', behavior: 'smooth'}));"
 
 Updates = dict[Any, Any]
 
@@ -31,93 +33,139 @@ class ReportTab:
         self._head = gr.HTML(elem_id="a-report-head", apply_default_css=False)
         with gr.Row(elem_id="a-report-bar"):
             self._build = gr.Button(variant="primary", size="sm", scale=0, elem_id="a-build")
-            self._download = gr.DownloadButton(
-                size="sm", scale=0, visible=False, elem_id="a-download"
+            self._number = gr.Dropdown(
+                [("", 0), *((str(n), n) for n in _NUMBERS)], value=0, scale=0, elem_id="a-number"
             )
-        self._page = gr.HTML(elem_id="a-report", apply_default_css=False)
-        shown = [self.made, self._build, self._download, self._page]
-        self._build.click(self.build, language, shown, **STREAMED)
+            self._by = gr.Radio(
+                [("", "documents"), ("", "passages")], value="documents", scale=0, elem_id="a-by"
+            )
+            self._assign = gr.Checkbox(scale=0, elem_id="a-assign")
+            self._earlier = gr.UploadButton(
+                file_types=[".json"], size="sm", scale=0, elem_id="a-earlier"
+            )
+        self._page = gr.HTML(
+            elem_id="a-report",
+            apply_default_css=False,
+            head=map_picture.looks(),
+            js_on_load=map_picture.answering() + KEEPS,
+        )
+        self._detail = gr.HTML(elem_id="a-detail", apply_default_css=False, js_on_load=_SEEN)
+        self._cards = gr.HTML(elem_id="a-cards", apply_default_css=False, js_on_load=CLICKS + KEEPS)
+        with gr.Row(elem_id="a-downloads"):
+            self._downloads = {
+                kind: gr.DownloadButton(
+                    size="sm",
+                    scale=0,
+                    visible=False,
+                    elem_id="a-download" if kind == "html" else f"a-download-{kind}",
+                )
+                for kind in _FORMATS
+            }
+        shown = [
+            self.made, self._build, *self._downloads.values(), self._page, self._detail,
+            self._cards, self._earlier,
+        ]  # fmt: skip
+        given = [self._number, self._by, self._assign, language]
+        self._build.click(self.build, given, shown, **STREAMED)
+        self._earlier.upload(self.build, [*given, self._earlier], shown, **STREAMED)
+        for shows in (self._page, self._cards):
+            shows.click(self.open, [self.made, language], self._detail, **DIRECT)
 
     @property
     def faces(self) -> list[Any]:
         """What `face` updates."""
-        return [self._head, self._build, self._download, self._page]
+        return [
+            self._head, self._build, self._number, self._by, self._assign, self._earlier,
+            *self._downloads.values(), self._page, self._detail, self._cards,
+        ]  # fmt: skip
 
     def face(self, words: Texts, made: Report | None) -> Updates:
         """The tab in a language."""
+        named = {
+            "html": words("report.download"),
+            "csv": words("report.download.csv"),
+            "json": words("report.download.json"),
+            "md": words("report.download.md"),
+        }
         return {
             self._head: render.headline(words("report.title"), words("report.lead")),
             self._build: gr.update(value=words("report.button")),
-            self._download: gr.update(label=words("report.download")),
-            self._page: page(made, words),
+            self._number: gr.update(
+                label=words("report.number"),
+                choices=[(words("report.number.free"), 0), *((str(n), n) for n in _NUMBERS)],
+            ),
+            self._by: gr.update(
+                label=words("report.by"),
+                choices=[
+                    (words("report.by.documents"), "documents"),
+                    (words("report.by.passages"), "passages"),
+                ],
+            ),
+            self._assign: gr.update(label=words("report.assign")),
+            self._earlier: gr.update(
+                label=words("report.earlier"), visible=made is not None and made.n_documents > 0
+            ),
+            **{self._downloads[kind]: gr.update(label=name) for kind, name in named.items()},
+            self._page: groups.page(made, words),
+            self._detail: "",
+            self._cards: groups.cards(made, words),
         }
 
-    def build(self, language: Language) -> Iterator[Updates]:
+    def build(
+        self,
+        number: int,
+        by: str,
+        assign: bool,
+        language: Language,
+        earlier: str | None = None,
+    ) -> Iterator[Updates]:
         words = texts(language)
         yield {
             self._build: gr.update(interactive=False),
-            self._download: gr.update(visible=False),
+            **{button: gr.update(visible=False) for button in self._downloads.values()},
             self._page: render.waiting(words("report.building")),
+            self._detail: "",
+            self._cards: "",
         }
-        file = Path(tempfile.mkdtemp(dir=self._download.GRADIO_CACHE)) / _FILE
         try:
-            made = self._assistant.report(file)
-            yield {
-                self.made: made,
-                self._download: gr.update(value=str(file), visible=made.n_documents > 0),
-                self._page: page(made, words),
-            }
+            made = self._assistant.report(
+                clusters=number or None,
+                by="passages" if by == "passages" else "documents",
+                outliers="assign" if assign else "keep",
+                compare=earlier,
+            )
+            yield self._made(made, words)
         except Exception as error:
             yield {self._page: render.failure(explained(error, words), words)}
         yield {self._build: gr.update(interactive=True)}
 
+    def _made(self, made: Report, words: Texts) -> Updates:
+        some = made.n_documents > 0
+        return {
+            self.made: made,
+            **{
+                button: gr.update(value=self._file(made, kind), visible=True)
+                for kind, button in self._downloads.items()
+                if some
+            },
+            self._earlier: gr.update(visible=some),
+            self._page: groups.page(made, words),
+            self._cards: groups.cards(made, words),
+        }
 
-def page(made: Report | None, words: Texts) -> Markup:
-    """A report, or what to do to get one."""
-    if made is None:
-        return render.notice(words("report.empty.title"), words("report.empty.lead"))
-    if not made.n_documents:
-        return render.notice(words("report.nothing.title"), words("report.nothing.lead"))
-    summary = words(
-        "report.summary",
-        documents=words.count("documents", made.n_documents),
-        groups=words.count("groups", len(made.clusters)),
-    )
-    if (separation := made.metrics.get("silhouette")) is not None:
-        summary += " · " + words("report.separation", value=f"{separation:.2f}")
-    return Markup('<h2 class="a-found">{}</h2>{}<div class="a-groups">{}</div>').format(
-        summary,
-        render.joined(Markup('<p class="a-notes">{}</p>').format(note) for note in made.notes),
-        render.joined(_group(cluster, words) for cluster in made.clusters),
-    )
+    def _file(self, made: Report, kind: str) -> str:
+        cache = self._downloads[kind].GRADIO_CACHE
+        file = Path(tempfile.mkdtemp(dir=cache)) / f"{_NAME}.{kind}"
+        # Where the server keeps it is nobody's business.
+        report_files.write(replace(made, html=None, file=None), file)
+        return str(file)
 
-
-def _group(cluster: ReportCluster, words: Texts) -> Markup:
-    return Markup(
-        '<section class="a-group"><header><h3>{}</h3><small>{}</small></header>'
-        '<ul class="a-words">{}</ul>{}<ul class="a-members">{}</ul>{}</section>'
-    ).format(
-        cluster.label,
-        words.count("documents", len(cluster.documents)),
-        render.joined(Markup("<li>{}</li>").format(word) for word in cluster.words),
-        render.joined(
-            Markup("<blockquote>{}</blockquote>").format(_quoted(sentence, cluster))
-            for sentence in cluster.representative[:1]
-        ),
-        render.joined(
-            Markup('<li class="a-cut" title="{path}">{title}</li>').format(
-                path=row.path, title=row.title
-            )
-            for row in cluster.documents
-        ),
-        render.unfolding(words("more.documents", n=len(cluster.documents)), words)
-        if len(cluster.documents) > _MEMBERS
-        else "",
-    )
-
-
-def _quoted(sentence: str, cluster: ReportCluster) -> str:
-    """A sentence of one of the documents, without marks where all of them are of the same kind."""
-    kinds = {row.media_type for row in cluster.documents}
-    marks = marks_of(sentence, kinds.pop()) if len(kinds) == 1 else ()
-    return shown(render.flowed(sentence), 0, len(sentence), marks)
+    def open(self, made: Report | None, language: Language, event: gr.EventData) -> str:
+        """The documents of the group whose button was pressed, which sends its id."""
+        key, words = str(event._data["value"]), texts(language)
+        if made is None or not key.isdecimal():
+            return ""
+        try:
+            return groups.detail(made, int(key), self._assistant.catalog.text, words)
+        except Exception as error:
+            return render.failure(explained(error, words), words)

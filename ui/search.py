@@ -1,15 +1,20 @@
-"""The Search tab: passages by meaning and words, and documents like a document."""
+"""The Search tab: passages by meaning and words, and documents like a passage or a document."""
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
+from rag import hits_file
 from rag.assistant import Assistant
+from rag.downloads import write_aside
 from rag.records import EVERYWHERE, Hit, SearchResult
-from ui import filters, render
+from rag.similar import Similar
+from ui import filters, pairs, render
 from ui.errors import explained
 from ui.locale import Language, Texts, texts
 from ui.markdown import marks_of, shown
@@ -26,7 +31,6 @@ class Found:
     """What the tab shows: hits for a query, or for the document that others are like."""
 
     asked: str  # the query, or the document's title
-    similar: bool = False
     result: SearchResult | None = None
     failure: str | None = None
     narrowed: bool = False  # to some documents
@@ -48,7 +52,14 @@ class SearchTab:
             self._explain = gr.Checkbox(scale=0, interactive=True, elem_id="a-explain")
         self._chosen = gr.JSON(visible=False)  # in the form, as FILTERED tells it
         self._hits = gr.HTML(elem_id="a-hits", apply_default_css=False, js_on_load=CLICKS)
-        seen = [self.found, self._hits]
+        with gr.Row(elem_id="a-search-files"):
+            self._files = {
+                kind: gr.DownloadButton(
+                    size="sm", scale=0, visible=False, elem_id=f"a-search-{kind}"
+                )
+                for kind in ("json", "csv")
+            }
+        seen = [self.found, self._hits, *self._files.values()]
         gr.on(
             [self._query.submit, self._go.click],
             self.search,
@@ -62,7 +73,8 @@ class SearchTab:
     @property
     def faces(self) -> list[Any]:
         """What `face` updates."""
-        return [self._head, self._query, self._go, self.form, self._explain, self._hits]
+        return [self._head, self._query, self._go, self.form, self._explain, self._hits,
+                *self._files.values()]  # fmt: skip
 
     def face(self, words: Texts, found: Found | None) -> Updates:
         """The tab in a language."""
@@ -74,6 +86,10 @@ class SearchTab:
             **self.refresh(words.language),
             self._explain: gr.update(label=words("search.explain")),
             self._hits: results(found, words),
+            **{
+                button: gr.update(label=words("search.download", kind=kind.upper()))
+                for kind, button in self._files.items()
+            },
         }
 
     def refresh(self, language: Language) -> Updates:
@@ -97,27 +113,44 @@ class SearchTab:
         yield self._shown(replace(found, narrowed=within != EVERYWHERE), words)
 
     def similar(self, language: Language, event: gr.EventData) -> Updates:
-        """Documents like the one whose button was pressed, which sends its id and title."""
-        key, title = event._data["value"], str(event._data["title"])
-        words = texts(language)
+        """Documents like the passage or the document whose button was pressed.
+
+        It sends an id, a title, and of what the id is.
+        """
+        key, title = int(event._data["value"]), str(event._data["title"])
+        words, passage = texts(language), event._data.get("of") == "passage"
 
         def look() -> SearchResult:
             # A name could be the path of any file here: from a browser, only an id is taken.
-            return self._assistant.similar(int(key), k=_HITS)
+            if passage:
+                return self._assistant.similar_to_passage(key, k=_HITS)
+            return self._assistant.similar(key, k=_HITS)
 
-        return self._shown(_found(title, look, words, similar=True), words)
+        return self._shown(_found(title, look, words), words)
 
     def _shown(self, found: Found | None, words: Texts) -> Updates:
-        return {self.found: found, self._hits: results(found, words)}
+        result = None if found is None else found.result
+        return {self.found: found, self._hits: results(found, words), **self._written(result)}
+
+    def _written(self, result: SearchResult | None) -> Updates:
+        """The hits as files, where there are any."""
+        if result is None or not result.hits:
+            return {button: gr.update(visible=False) for button in self._files.values()}
+        folder = Path(tempfile.mkdtemp(dir=self._files["csv"].GRADIO_CACHE))
+        contents = {"json": hits_file.as_json, "csv": hits_file.as_csv}
+        updates: Updates = {}
+        for kind, button in self._files.items():
+            file = folder / f"attest-search.{kind}"
+            write_aside(file, contents[kind](result))
+            updates[button] = gr.update(value=str(file), visible=True)
+        return updates
 
 
-def _found(
-    asked: str, look: Callable[[], SearchResult], words: Texts, *, similar: bool = False
-) -> Found:
+def _found(asked: str, look: Callable[[], SearchResult], words: Texts) -> Found:
     try:
-        return Found(asked, similar, look())
+        return Found(asked, look())
     except Exception as error:
-        return Found(asked, similar, failure=explained(error, words))
+        return Found(asked, failure=explained(error, words))
 
 
 def results(found: Found | None, words: Texts) -> Markup:
@@ -126,8 +159,8 @@ def results(found: Found | None, words: Texts) -> Markup:
         return Markup("")
     if found.result is None:
         return render.failure(found.failure or words("error.unexpected"), words)
-    if found.similar:
-        return _documents(found.asked, found.result.hits, words)
+    if isinstance(found.result, Similar):
+        return pairs.similar(found.asked, found.result, words)
     return _passages(found.asked, found.result, words, narrowed=found.narrowed)
 
 
@@ -172,19 +205,6 @@ def _exact(score: float | None, places: int, none: str) -> str:
     return none if score is None else f"{score:.{places}f}"
 
 
-def _documents(title: str, hits: Sequence[Hit], words: Texts) -> Markup:
-    """Documents like another one, each with its passage that matches best."""
-    if not hits:
-        lead = words("search.similar.none", title=title)
-        return render.notice(words("search.none.title"), lead)
-    cards = [
-        _card(hit, (), _score(words("search.likeness"), f"{hit.score:.2f}", hit.score), words)
-        for hit in hits
-    ]
-    head = words.count("search.similar", len(hits), title=title)
-    return _listed(head, "", cards, words("search.explained.similar"))
-
-
 def _listed(head: str, note: Markup | str, cards: Sequence[Markup], explanation: str) -> Markup:
     return Markup(
         '<h2 class="a-found">{}</h2>{}<ol class="a-hits">{}</ol><p class="a-explained">{}</p>'
@@ -206,6 +226,8 @@ def _card(
         '<li class="a-hit"><h3 class="a-cut" title="{title}">{title}</h3>{place}'
         '<div class="a-text">{text}</div>{more}'
         '<div class="a-hit-foot"><dl class="a-scores">{scores}</dl>'
+        '<button type="button" class="a-link" data-send="{chunk}" data-of="passage" '
+        'data-title="{title}">{near}</button>'
         '<button type="button" class="a-link" data-send="{id}" data-title="{title}">{like}</button>'
         "</div>{explained}</li>"
     ).format(
@@ -215,6 +237,8 @@ def _card(
         more=_more(shown(flowed, 0, len(flowed), marks), words),
         scores=scores,
         id=chunk.document.id,
+        chunk=chunk.id,
+        near=words("search.like.passage"),
         like=words("search.similar"),
         explained=explained_,
     )

@@ -28,7 +28,16 @@ element.addEventListener('click', (event) => {
 """
 # What was unfolded stays so when a component shows something new.
 KEEPS = "watch('value', () => window.attest.kept(element));"
-JUDGED = f"{CLICKS}{KEEPS}"  # thumbs that were pressed stay so likewise
+# Thumbs that were pressed stay so likewise, and are told to the listener too.
+JUDGED = f"""{CLICKS}
+element.addEventListener('thought', (event) => trigger('click', event.detail));
+{KEEPS}
+"""
+# A name that is written and ended by Enter is submitted.
+TALKS = f"""{CLICKS}
+element.addEventListener('named', (event) => trigger('submit', event.detail));
+{KEEPS}
+"""
 # In the list, a line that is written and ended by Enter is sent as well.
 LISTED = f"""{CLICKS}
 element.addEventListener('keydown', (event) => {{
@@ -85,7 +94,14 @@ def theme() -> gr.themes.Base:
 
 def head() -> str:
     """Style and script, inline: the page is whole without any other address."""
-    style, script = (
-        (_STATIC / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
+    return "".join(
+        f"<{tag}>{(_STATIC / name).read_text(encoding='utf-8')}</{tag}>"
+        for tag, suffix in (("style", ".css"), ("script", ".js"))
+        for name in _in_order(suffix)
     )
-    return f"<style>{style}</style><script>{script}</script>"
+
+
+def _in_order(suffix: str) -> list[str]:
+    """What all of the page shares goes first; then each view's own file."""
+    names = sorted(path.name for path in _STATIC.iterdir() if path.suffix == suffix)
+    return sorted(names, key=lambda name: not name.startswith("page."))

@@ -5,8 +5,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from rag.records import Answer, Citation
-from ui import certificate, render
+from rag.conversation_export import with_citations
+from rag.conversations import Kept, Thumb
+from rag.pages import MEDIA_TYPE as PDF
+from rag.reasons import reason
+from rag.records import Answer, Citation, Hit
+from rag.strength import Strength, strengths
+from ui import certificate, render, why
 from ui.judging import thumbs
 from ui.locale import Texts
 from ui.markdown import marks_of, shown
@@ -25,6 +30,9 @@ class Turn:
     failure: str | None = None
     pending: int = 0  # passages that were found by their words only when it was answered
     learns: bool = False  # what is thought of its sources is remembered
+    kept: Kept | None = None  # where it is stored
+    thumb: Thumb | None = None
+    note: str = ""
 
     @property
     def settled(self) -> bool:
@@ -32,7 +40,11 @@ class Turn:
 
 
 def conversation(turns: Sequence[Turn], texts: Texts) -> Markup:
-    return render.joined(_turn(number, turn, texts) for number, turn in enumerate(turns, start=1))
+    """All turns; the last one can be asked again."""
+    return render.joined(
+        _turn(number, turn, texts, last=number == len(turns))
+        for number, turn in enumerate(turns, start=1)
+    )
 
 
 def under_way(number: int, turn: Turn, texts: Texts) -> Markup:
@@ -42,7 +54,7 @@ def under_way(number: int, turn: Turn, texts: Texts) -> Markup:
     return _framed(number, turn.question, body)
 
 
-def _turn(number: int, turn: Turn, texts: Texts) -> Markup:
+def _turn(number: int, turn: Turn, texts: Texts, *, last: bool) -> Markup:
     if turn.failure is not None:
         failure = render.failure(turn.failure, texts)
         body = render.joined([*_paragraphs(_streamed(turn.pieces)), failure])
@@ -52,7 +64,30 @@ def _turn(number: int, turn: Turn, texts: Texts) -> Markup:
     else:
         note = texts("ask.stopped" if turn.pieces else "ask.nothing")
         body = render.joined([*_paragraphs(_streamed(turn.pieces)), _notes([note])])
+    body += _acts(number, turn, texts, last=last)
+    if turn.answer is not None:
+        body += why.why(number, turn.answer, texts)
     return _framed(number, turn.question, body, asked=_asked(turn))
+
+
+def _acts(number: int, turn: Turn, texts: Texts, *, last: bool) -> Markup:
+    """What can be done with an answer: judged, copied, asked for again."""
+    acts = []
+    if turn.answer is not None and _asked(turn):
+        acts.append(thumbs(turn.answer, texts, number=number, thumb=turn.thumb, note=turn.note))
+    if turn.answer is not None:
+        acts.append(
+            Markup(
+                '<button type="button" class="a-quiet" data-copy="{}" data-done="{}">{}</button>'
+            ).format(with_citations(turn.answer), texts("ask.copied"), texts("ask.copy"))
+        )
+    if last:
+        acts.append(
+            Markup(
+                '<button type="button" class="a-quiet" data-send="{}" data-do="retry">{}</button>'
+            ).format(number, texts("ask.retry"))
+        )
+    return Markup('<div class="a-acts">{}</div>').format(render.joined(acts))
 
 
 def _asked(turn: Turn) -> str | None:
@@ -90,26 +125,41 @@ def _paragraphs(texts: Sequence[str]) -> Iterator[Markup]:
 
 
 def _answered(number: int, turn: Turn, answer: Answer, texts: Texts) -> Markup:
-    surroundings = turn.surroundings
     notes = list(answer.notes)
     if answer.query is not None:
         notes = [texts("ask.query", query=answer.query), *notes]
     if answer.abstained:
-        body = Markup('<p class="a-declined">{}</p>').format(answer.answer)
-        hint = [texts("ask.declined")] if answer.kind == "lookup" else []
-        return body + _notes([*notes, *hint])
+        return _declined(number, answer, notes, texts)
     keys = [f"a-source-{number}-{place}" for place in range(1, len(answer.citations) + 1)]
     return render.joined(
         [
-            claims(answer, keys, texts, surroundings),
+            claims(answer, keys, texts, turn.surroundings),
             _notes(notes),
             _chips(answer, keys, texts),
+            why.verdict(answer, texts),
             _origin(answer, texts),
-            thumbs(answer, texts) if _asked(turn) and answer.citations else Markup(""),
             *(
                 _source(key, citation, answer, text, texts)
-                for key, citation, text in zip(keys, answer.citations, surroundings, strict=True)
+                for key, citation, text in zip(
+                    keys, answer.citations, turn.surroundings, strict=True
+                )
             ),
+        ]
+    )
+
+
+def _declined(number: int, answer: Answer, notes: Sequence[str], texts: Texts) -> Markup:
+    """What is said instead of an answer, why, and the passages that came nearest to one."""
+    found = reason(answer)
+    nearest = found.nearest if found is not None else ()
+    keys = [f"a-near-{number}-{place}" for place in range(1, len(nearest) + 1)]
+    query = answer.query or answer.question
+    return render.joined(
+        [
+            Markup('<p class="a-declined">{}</p>').format(answer.answer),
+            _notes(notes),
+            why.declined(answer, keys, texts),
+            *(_near(key, hit, query, texts) for key, hit in zip(keys, nearest, strict=True)),
         ]
     )
 
@@ -123,6 +173,7 @@ def claims(
         keys: the element that each citation's button opens
         surroundings: the text that each citation stands in
     """
+    support = strengths(answer)
     words = {
         (citation.answer_start, citation.answer_end): _said(answer, citation, text)
         for citation, text in zip(answer.citations, surroundings, strict=True)
@@ -130,7 +181,8 @@ def claims(
     pieces, at = [], 0
     for span in sorted(words.keys() | set(answer.unsupported)):
         said = words.get(span, answer.answer[slice(*span)])
-        pieces += [_between(answer.answer[at : span[0]]), _claim(answer, span, said, keys, texts)]
+        pieces.append(_between(answer.answer[at : span[0]]))
+        pieces.append(_claim(answer, span, said, keys, support[span], texts))
         at = span[1]
     return Markup("<p>{}</p>").format(render.joined([*pieces, _between(answer.answer[at:])]))
 
@@ -150,9 +202,14 @@ def _said(answer: Answer, citation: Citation, text: str | None) -> str:
 
 
 def _claim(
-    answer: Answer, span: render.Span, said: str, keys: Sequence[str], texts: Texts
+    answer: Answer,
+    span: render.Span,
+    said: str,
+    keys: Sequence[str],
+    support: Strength,
+    texts: Texts,
 ) -> Markup:
-    if span in answer.unsupported:
+    if support == "none":
         return Markup(
             '<span class="a-unsupported">{}</span> <span class="a-flag">{}</span>'
         ).format(said, texts("ask.unsupported"))
@@ -161,7 +218,10 @@ def _claim(
         for key, citation in zip(keys, answer.citations, strict=True)
         if (citation.answer_start, citation.answer_end) == span
     ]
-    return Markup('<span class="a-claim">{}</span>{}').format(said, render.joined(buttons))
+    doubt = why.sign(support, texts) if support == "weak" else Markup("")
+    return Markup('<span class="a-claim a-{}">{}</span>{}{}').format(
+        support, said, render.joined(buttons), doubt
+    )
 
 
 def _button(key: str, citation: Citation, texts: Texts) -> Markup:
@@ -222,21 +282,64 @@ def _source(key: str, citation: Citation, answer: Answer, text: str | None, text
     chunk = next(hit.chunk for hit in answer.passages if hit.chunk.id == citation.chunk_id)
     start, end, kind = citation.start, citation.end, citation.document.media_type
     if text is None:
-        start, end = start - chunk.start, end - chunk.start
-        within = render.passage(chunk.text, start, end, marks_of(chunk.text, kind))
+        start, end, text = start - chunk.start, end - chunk.start, chunk.text
+        if text[start:end] != citation.quote:  # of a kept answer, the quote alone is left
+            start, end, text = 0, len(citation.quote), citation.quote
+        within = render.passage(text, start, end, marks_of(text, kind))
         within += _notes([texts("source.gone")])
+        page = Markup("")
     else:
         within = render.passage(text, start, end, marks_of(text, kind))
+        page = _page(citation, texts)
     within += certificate.line(citation.certificate, texts)
+    place = render.place(citation.document, citation.page, chunk.heading, texts)
+    marker = Markup("<b>{}</b>").format(citation.marker)
+    return _panel(key, citation.document.title, place, page + within, texts, marker=marker)
+
+
+def _near(key: str, hit: Hit, query: str, texts: Texts) -> Markup:
+    """What the panel shows of a passage that was not cited: the words that it shares."""
+    chunk = hit.chunk
+    text = chunk.text.strip()
+    marks = marks_of(text, chunk.document.media_type)
+    body = Markup('<div class="a-passage">{}</div>').format(
+        render.marked(render.flowed(text), render.matching(query, text), marks)
+    )
+    if not text:
+        body = _notes([texts("source.gone")])
+    place = render.place(chunk.document, chunk.page, chunk.heading, texts)
+    return _panel(key, chunk.document.title, place, body, texts)
+
+
+def _panel(
+    key: str,
+    title: str,
+    place: Markup,
+    body: Markup,
+    texts: Texts,
+    *,
+    marker: Markup = Markup(""),  # noqa: B008 - it cannot be changed
+) -> Markup:
     return Markup(
-        '<div hidden class="a-stored" id="{}"><header><b>{}</b><h3>{}</h3>'
+        '<div hidden class="a-stored" id="{}"><header>{}<h3>{}</h3>'
         '<button type="button" class="a-close" data-close aria-label="{}"></button>{}</header>'
         "{}</div>"
+    ).format(key, marker, title, texts("source.close"), place, body)
+
+
+def _page(citation: Citation, texts: Texts) -> Markup:
+    """Where page.js puts the picture of a PDF page, once the source is opened."""
+    if citation.document.media_type != PDF or citation.page is None:
+        return Markup("")
+    return Markup(
+        '<div class="a-page" hidden data-page="page/documents/{}/pages/{}?start={}&end={}" '
+        'data-alt="{}" data-boxless="{}" data-failed="{}"></div>'
     ).format(
-        key,
-        citation.marker,
-        citation.document.title,
-        texts("source.close"),
-        render.place(citation.document, citation.page, chunk.heading, texts),
-        within,
+        citation.document.id,
+        citation.page,
+        citation.start,
+        citation.end,
+        texts("source.page", title=citation.document.title, n=citation.page),
+        texts("source.boxless"),
+        texts("source.pageless"),
     )

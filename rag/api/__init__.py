@@ -1,4 +1,4 @@
-"""The HTTP service: REST under /api, an OpenAI-compatible chat under /v1, /health."""
+"""The HTTP service: REST under /api, OpenAI-compatible under /v1, tools at /mcp, /health."""
 
 from rag.api.app import create_app
 

@@ -1,101 +1,107 @@
-"""The application: routes put together, and every error turned into one shape."""
+"""The application: routes put together."""
 
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from anyio import to_thread
 from fastapi import Depends, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
+from fastapi.responses import Response
 
-from index import StorageError
-from index.errors import (
-    AmbiguousDocument,
-    BadFilter,
-    StorageBusy,
-    UnknownChunk,
-    UnknownCollection,
-    UnknownDocument,
+from index.keys import Keys
+from rag.api import (
+    chat,
+    collections,
+    documents,
+    embeddings,
+    errors,
+    history,
+    jobs,
+    metrics,
+    models,
+    pages,
+    reporting,
+    search,
+    session,
+    similar,
 )
-from rag.api import chat, documents, history, search
+from rag.api.asking import admitted
+from rag.api.desk import Desk, Gone
+from rag.api.gate import Gate
+from rag.api.limits import BodyLimit
+from rag.api.mcp import add_mcp
+from rag.api.watching import Watch
 from rag.assistant import Assistant
-from rag.errors import AttestError
+from rag.jobs import Worker
+from rag.work import KINDS
+
+_ROUTERS = (
+    documents.router,
+    collections.router,
+    search.router,
+    similar.router,
+    reporting.router,
+    jobs.router,
+    history.router,
+    chat.router,
+    embeddings.router,
+    models.router,
+)
+_ABOUT = {  # in the order of the page of documentation
+    "OpenAI": "What OpenAI's clients speak.",
+    "search": "Passages and documents that are near to something.",
+    "documents": "What the library holds.",
+    "collections": "Libraries beside each other.",
+    "report": "The library in groups.",
+    "jobs": "Work in the background.",
+    "history": "What is learned from.",
+    "service": "Signing in, and whether all is well.",
+}
+_HUNG_UP = 499  # nobody reads it; the log does
 
 
 def create_app(assistant: Assistant) -> FastAPI:
     """The service over one assistant, which it does not close."""
     # The usual pages of documentation load scripts from other hosts; this service loads none.
-    app = FastAPI(title="Attest", docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Attest",
+        summary="Answers from your own documents, with the evidence.",
+        openapi_tags=[{"name": name, "description": about} for name, about in _ABOUT.items()],
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_living,
+    )
     app.state.assistant = assistant
-    for router in (documents.router, search.router, chat.router, history.router):
-        app.include_router(router, dependencies=[Depends(_of_this_site)])
-    app.add_exception_handler(AttestError, _attest_error)
-    app.add_exception_handler(StorageError, _storage_error)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(Exception, _unexpected)
-
-    @app.get("/health")
-    def health() -> dict[str, str]:
-        return {"status": "ok"}
-
+    app.state.desk = Desk()
+    app.state.warm = threading.Event()  # set once the models are loaded
+    app.state.worker = Worker(assistant, KINDS)
+    app.state.keys = Keys(assistant.catalog.database)
+    app.state.door = session.Door()
+    app.state.metrics = metrics.Metrics(assistant, app.state.desk, app.state.worker)
+    # The last that is added is the first to see a request.
+    app.add_middleware(BodyLimit, files_mb=assistant.settings.max_upload_mb)
+    app.add_middleware(Gate, keys=app.state.keys, settings=assistant.settings)
+    app.add_middleware(Watch, metrics=app.state.metrics)
+    for free in (pages.router, metrics.router, session.router):
+        app.include_router(free)
+    for router in _ROUTERS:
+        app.include_router(router, dependencies=[Depends(admitted)])
+    app.state.mcp = add_mcp(app)
+    errors.install(app)
+    app.add_exception_handler(Gone, _hung_up)
     return app
 
 
-def _of_this_site(request: Request) -> None:
-    """Pages elsewhere may not add, judge or remove, as forms could: browsers say who sends."""
-    if request.method != "GET" and request.headers.get("sec-fetch-site") == "cross-site":
-        raise HTTPException(
-            403, "a page of another site sent this: use Attest's own page, or no browser"
-        )
+@asynccontextmanager
+async def _living(app: FastAPI) -> AsyncIterator[None]:
+    worker: Worker = app.state.worker
+    worker.start()
+    try:
+        async with app.state.mcp:
+            yield
+    finally:
+        await to_thread.run_sync(worker.close)
 
 
-def error_response(status: int, message: str, kind: str) -> JSONResponse:
-    """An error as OpenAI's clients read it."""
-    return JSONResponse(
-        {"error": {"message": message, "type": kind, "param": None, "code": None}}, status
-    )
-
-
-def _attest_error(_request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, AttestError)
-    kind = "invalid_request_error" if error.http_status < 500 else "server_error"
-    return error_response(error.http_status, str(error), kind)
-
-
-def _storage_error(_request: Request, error: Exception) -> JSONResponse:
-    match error:
-        case UnknownCollection() | UnknownDocument() | UnknownChunk():
-            status = 404
-        case AmbiguousDocument():
-            status = 409
-        case StorageBusy():
-            status = 503
-        case BadFilter():
-            status = 422
-        case _:
-            status = 500
-    return error_response(status, str(error), "invalid_request_error")
-
-
-def _invalid(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body")
-    message, status = f"{where}: {first['msg']}", 422
-    if request.url.path.startswith("/v1/"):
-        status = 400
-    elif where.startswith("files"):  # a part without a name is no file to the form's reader
-        message, status = "files: send at least one file, each under a name of its own", 400
-    return error_response(status, message, "invalid_request_error")
-
-
-def _http_error(_request: Request, error: Exception) -> JSONResponse:
-    """No such route or method, or a body that cannot be taken apart."""
-    assert isinstance(error, HTTPException)
-    response = error_response(error.status_code, str(error.detail), "invalid_request_error")
-    response.headers.update(error.headers or {})
-    return response
-
-
-def _unexpected(_request: Request, _error: Exception) -> JSONResponse:
-    """A fault of the product's own; the server's log has the traceback."""
-    message = "the server failed on this request: its log says why"
-    return error_response(500, message, "server_error")
+def _hung_up(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=_HUNG_UP)

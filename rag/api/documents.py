@@ -2,61 +2,72 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, File, Query, Request, UploadFile
+from fastapi import APIRouter, File, Path, Query, Request, UploadFile
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 
 from rag import shapes
-from rag.assistant import Assistant
+from rag.api.asking import LARGEST_ID, Attest, Place, the_worker
 from rag.errors import TooLong
+from rag.library import tag_name
 from rag.loaders.names import sent_name
 from rag.uploads import safe_name
 
 router = APIRouter(prefix="/api/documents", tags=["documents"])
 
-_LARGEST_UPLOAD = 100_000_000  # bytes
-
-
-def the_assistant(request: Request) -> Assistant:
-    """The assistant that the application was made over."""
-    assistant: Assistant = request.app.state.assistant
-    return assistant
-
-
-Attest = Annotated[Assistant, Depends(the_assistant)]
+Id = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
 
 @router.get("")
-def list_documents(attest: Attest, collection: str | None = None) -> dict[str, Any]:
-    return shapes.documents(attest.documents(collection))
+def list_documents(attest: Attest, place: Place, collection: str | None = None) -> dict[str, Any]:
+    """Every document of a collection, as `attest list --json` prints them."""
+    return shapes.documents(attest.documents(place(collection)))
 
 
-@router.post("")
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    202: {"description": "the job that reads them"},
+    422: {"description": "none of the files can be read"},
+}
+
+
+@router.post("", responses=_ANSWERS)
 def upload(
     attest: Attest,
+    place: Place,
+    http: Request,
     files: Annotated[list[UploadFile], File()],
     collection: str | None = None,
     tags: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
+    background: bool = False,
 ) -> JSONResponse:
     """Add files. 422 if none of them can be read; each one's reason is in the body.
 
-    A name that cannot be kept (400) or a file that is too large (413) refuses all of them.
+    With `background`, a job reads them. A name that cannot be kept (400) or a file that is too
+    large (413) refuses all of them.
     """
+    where = place(collection)
     names = [safe_name(sent_name(file.filename or "")) for file in files]
     for file in files:
-        _check_size(file)
+        check_size(file, attest.settings.max_upload_mb)
     kept = [
         attest.keep_upload(name, file.file.read()) for name, file in zip(names, files, strict=True)
     ]
-    done = list(attest.ingest_uploads(kept, collection, tags=tags))
+    if background:
+        home, name = attest.settings.home, where or attest.settings.collection
+        paths = [file.relative_to(home).as_posix() for file in kept]
+        given = {"files": paths, "tags": [tag_name(tag) for tag in tags]}
+        return JSONResponse(shapes.job(the_worker(http).put("add", name, given)), 202)
+    done = list(attest.ingest_uploads(kept, where, tags=tags))
     refused = all(one.status in ("empty", "unsupported", "failed") for one in done)
     return JSONResponse(shapes.outcomes(done), 422 if refused else 200)
 
 
 @router.get("/{document_id}/text")
-def text(attest: Attest, document_id: int, collection: str | None = None) -> dict[str, Any]:
+def text(
+    attest: Attest, place: Place, document_id: Id, collection: str | None = None
+) -> dict[str, Any]:
     """The stored text, whose code points citations count."""
-    return {"id": document_id, "text": attest.text(document_id, collection)}
+    return {"id": document_id, "text": attest.text(document_id, place(collection))}
 
 
 class Tags(BaseModel):
@@ -68,21 +79,25 @@ class Tags(BaseModel):
 
 @router.patch("/{document_id}/tags")
 def tag(
-    attest: Attest, document_id: int, tags: Tags, collection: str | None = None
+    attest: Attest, place: Place, document_id: Id, tags: Tags, collection: str | None = None
 ) -> dict[str, Any]:
     """Put tags on a document and take others off."""
-    (row,) = attest.tag([document_id], add=tags.add, remove=tags.remove, collection=collection)
+    where = place(collection)
+    (row,) = attest.tag([document_id], add=tags.add, remove=tags.remove, collection=where)
     return shapes.document_full(row)
 
 
 @router.delete("/{document_id}")
-def remove(attest: Attest, document_id: int, collection: str | None = None) -> dict[str, Any]:
-    return shapes.outcomes(attest.remove([document_id], collection))
+def remove(
+    attest: Attest, place: Place, document_id: Id, collection: str | None = None
+) -> dict[str, Any]:
+    """Remove a document and everything that was made of it."""
+    return shapes.outcomes(attest.remove([document_id], place(collection)))
 
 
-def _check_size(file: UploadFile) -> None:
-    if (file.size or 0) > _LARGEST_UPLOAD:
+def check_size(file: UploadFile, most_mb: int) -> None:
+    if (file.size or 0) > most_mb * 1_000_000:
         raise TooLong(
-            f"{file.filename} is over {_LARGEST_UPLOAD // 1_000_000} MB, the most that an upload "
-            "may have: add it with `attest add` on the machine itself"
+            f"{file.filename} is over {most_mb} MB, the most that an upload may have: add it with "
+            "`attest add` on the machine itself, or raise max_upload_mb"
         )

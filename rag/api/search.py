@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
 from rag import shapes
-from rag.api.documents import Attest
+from rag.api.asking import Attest, Place
 from rag.records import Mode, Within
 
 router = APIRouter(prefix="/api", tags=["search"])
@@ -46,7 +46,7 @@ class SearchRequest(BaseModel):
 
 
 @router.post("/search")
-def search(attest: Attest, request: SearchRequest) -> dict[str, Any]:
+def search(attest: Attest, place: Place, request: SearchRequest) -> dict[str, Any]:
     """The k best passages, as `attest search --json` prints them."""
     found = attest.search(
         request.query,
@@ -55,6 +55,6 @@ def search(attest: Attest, request: SearchRequest) -> dict[str, Any]:
         within=request.filters.within(),
         explain=request.explain,
         rerank=request.rerank,
-        collection=request.collection,
+        collection=place(request.collection),
     )
     return shapes.search(found)

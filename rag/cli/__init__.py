@@ -4,23 +4,27 @@ import os
 import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
-from typing import Annotated
 
 import typer
 
 from rag.cli import (
+    access,
     adapting,
     asking,
     calibrating,
     classifying,
     evaluating,
+    every,
     history,
     library,
     models,
+    reporting,
+    serving,
+    similar,
     training,
     upkeep,
 )
-from rag.cli.options import STOPPED, Collection, Home, settings
+from rag.cli.options import STOPPED
 from rag.errors import AttestError
 
 app = typer.Typer(
@@ -43,10 +47,12 @@ app.command("list")(library.list_documents)
 app.command()(library.remove)
 app.command()(library.tag)
 app.command()(asking.search)
-app.command()(asking.similar)
+app.command()(similar.similar)
+app.command()(similar.duplicates)
 app.command()(asking.ask)
 app.command()(asking.chat)
-app.command()(asking.report)
+app.command()(every.every)
+app.command()(reporting.report)
 app.command()(adapting.adapt)
 app.command()(calibrating.calibrate)
 app.command()(classifying.classify)
@@ -59,28 +65,9 @@ app.command()(upkeep.reembed)
 app.command()(upkeep.export)
 app.command("import")(upkeep.import_)
 app.command()(upkeep.reset)
-
-
-@app.command()
-def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
-    collection: Collection = None,
-    home: Home = None,
-) -> None:
-    """Open the page and the API."""
-    given = settings(home=home, collection=collection, host=host, port=port)
-    # The page imports this package, never the other way round: it takes over the process.
-    values = given.model_dump(mode="json", exclude_none=True)
-    environment = os.environ | {f"ATTEST_{key.upper()}": str(v) for key, v in values.items()}
-    command = [sys.executable, "-P", "-m", "ui"]
-    if os.name == "nt":  # exec on Windows returns to the shell at once
-        import subprocess
-
-        raise typer.Exit(subprocess.run(command, env=environment, check=False).returncode)  # noqa: S603
-    os.execve(command[0], command, environment)  # noqa: S606
-
-
+app.command()(serving.serve)
+app.command()(access.password)
+app.add_typer(access.keys_app, name="keys")
 _train = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Train models of your own.")
 _train.command("encoder")(training.train_encoder)
 _train.command("generator")(training.train_generator)

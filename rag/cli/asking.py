@@ -1,7 +1,6 @@
 """Commands that ask the library something."""
 
 import sys
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -51,20 +50,6 @@ def search(
     show(found, as_json, shapes.search, terminal.explained if explain else terminal.search)
 
 
-def similar(
-    document: Annotated[str, typer.Argument(help="A document of the library, or any file.")],
-    k: K = 5,
-    collection: Collection = None,
-    home: Home = None,
-    as_json: Json = False,
-) -> None:
-    """Find the documents nearest to a document."""
-    from rag import shapes, terminal
-
-    with assistant(home, collection) as attest:
-        show(attest.similar(document, k=k), as_json, shapes.search, terminal.search)
-
-
 @filtered
 def ask(
     question: Annotated[str, typer.Argument(help="The question; - reads standard input.")],
@@ -104,24 +89,6 @@ def chat(
                 continue
             earlier = (*earlier, Exchange.of(given))
             typer.echo(terminal.answer(given) + "\n")
-
-
-def report(
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write one HTML page here.")
-    ] = None,
-    clusters: Annotated[
-        int | None, typer.Option(help="How many clusters; chosen if not given.")
-    ] = None,
-    collection: Collection = None,
-    home: Home = None,
-    as_json: Json = False,
-) -> None:
-    """Group the documents and name each group by its words."""
-    from rag import shapes, terminal
-
-    with assistant(home, collection) as attest:
-        show(attest.report(output, clusters=clusters), as_json, shapes.report, terminal.report)
 
 
 def _asked() -> str:

@@ -42,7 +42,7 @@ def test_postgresql_has_these_column_types_as_well() -> None:
 
     engine = create_mock_engine("postgresql+psycopg://", note)
     Base.metadata.create_all(engine, checkfirst=False)
-    assert sum("CREATE TABLE" in statement for statement in made) == 10
+    assert sum("CREATE TABLE" in statement for statement in made) == len(Base.metadata.tables)
 
 
 def test_head_names_the_newest_revision() -> None:
@@ -118,7 +118,7 @@ def test_a_transaction_that_raises_leaves_nothing(catalog: Catalog) -> None:
 def test_a_database_of_a_later_version_is_left_alone(catalog: Catalog) -> None:
     with catalog.database.writing() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(NewerDatabase, match=r"revision 9999, this version knows 0004 at most"):
+    with pytest.raises(NewerDatabase, match=r"revision 9999, this version knows \d+ at most"):
         reopened(catalog)
 
 

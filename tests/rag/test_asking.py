@@ -168,7 +168,9 @@ def test_the_language_of_a_passage(text: str, korean: bool) -> None:
 
 @pytest.fixture
 def client(dated: Assistant) -> Iterator[TestClient]:
-    with TestClient(create_app(dated), raise_server_exceptions=False) as opened:
+    with TestClient(
+        create_app(dated), base_url="http://127.0.0.1", raise_server_exceptions=False
+    ) as opened:
         yield opened
 
 

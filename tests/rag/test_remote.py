@@ -289,7 +289,9 @@ def test_the_service_answers_502_and_a_stream_that_breaks_says_why(
     from rag.api import create_app
 
     body = {"messages": [{"role": "user", "content": QUESTION}]}
-    with TestClient(create_app(library), raise_server_exceptions=False) as client:
+    with TestClient(
+        create_app(library), base_url="http://127.0.0.1", raise_server_exceptions=False
+    ) as client:
         engine.answer = lambda to: reply(to, 401, {"error": {"message": "no key"}})
         for streamed in (False, True):
             refused = client.post("/v1/chat/completions", json={**body, "stream": streamed})

@@ -27,8 +27,16 @@ def test_what_is_not_remembered_is_not_asked_for() -> None:
     markup = conversation([settled()], EN)
     assert "data-judge" not in markup
     assert "data-asked" not in markup
+
+
+def test_a_declined_answer_is_judged_as_well_and_a_note_stays_with_it() -> None:
     declined = Turn("How much?", answer("Not there.", abstained=True), learns=True)
-    assert "data-judge" not in conversation([declined], EN)
+    markup = conversation([declined], EN)
+    assert 'data-chunks="[]"' in markup
+    assert re.search(r'class="a-note" hidden value=""', markup)
+    noted = conversation([replace(declined, thumb="down", note="it is in <b>A</b>")], EN)
+    assert re.search(r'data-judge="down" aria-pressed="true"', noted)
+    assert re.search(r'class="a-note"  value="it is in &lt;b&gt;A', noted)
 
 
 def test_buttons_of_a_source_name_its_passage() -> None:

@@ -41,6 +41,14 @@ def test_a_missing_model_is_one_line_with_the_remedy(tmp_path: Path) -> None:
     assert "attest models pull" in done.stderr
 
 
+def test_other_machines_are_not_let_in_without_anything_to_show(tmp_path: Path) -> None:
+    done = served(tmp_path, ATTEST_PORT="0", ATTEST_HOST="0.0.0.0")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "attest password" in done.stderr
+    assert "--open" in done.stderr
+
+
 def test_an_address_of_another_machine_cannot_be_had() -> None:
     with pytest.raises(CannotListen, match=r"203\.0\.113\.7 is not an address of this machine"):
         listening("203.0.113.7", 0)

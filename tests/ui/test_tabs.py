@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from index.records import StoredDocument, WordFrequencies
-from rag.records import EVERYWHERE, Hit, LibraryStatus, Report, ReportCluster, SearchResult, Within
+from index.records import WordFrequencies
+from rag.records import EVERYWHERE, Hit, LibraryStatus, SearchResult, Within
+from rag.similar import Similar
 from tests.ui.records import HOSTILE, document, hit
 from tests.ui.test_render import quoted, shown
-from ui import ask, filters, holdings, listing, report, search
+from ui import filters, greeting, holdings, listing, scope, search
 from ui.locale import Texts, texts
 from ui.search import Found
 
@@ -21,8 +22,10 @@ def found(
     *hits: Hit, asked: str = "pump", similar: bool = False, narrowed: bool = False, pending: int = 0
 ) -> Found:
     weight = 0.5 if any(hit.dense is not None for hit in hits) else None
-    result = SearchResult(asked, hits, WordFrequencies(0, {}), weight=weight, pending=pending)
-    return Found(asked, similar, result, narrowed=narrowed)
+    known = (asked, hits, WordFrequencies(0, {}))
+    if similar:
+        return Found(asked, Similar(*known, aligned=((),) * len(hits)))
+    return Found(asked, SearchResult(*known, weight=weight, pending=pending), narrowed=narrowed)
 
 
 def listed(markup: str) -> list[int]:
@@ -194,7 +197,7 @@ def test_tags_can_be_taken_off_and_many_fold_away() -> None:
 
 def test_an_empty_library_says_what_to_do() -> None:
     assert EN("library.empty.title") in listing.listing([], "", EN)
-    markup = ask.greeting([], EN)
+    markup = greeting.greeting([], EN)
     assert EN("ask.empty.title") in markup
     assert 'data-tab="library"' in markup
 
@@ -245,8 +248,8 @@ def test_examples_are_made_of_titles_in_the_readers_language() -> None:
         "재택 지침",
     ]
     documents = [document(key, title) for key, title in enumerate(titles)]
-    assert ask.examples(documents, EN) == ["What is “Leave policy” about?"]
-    assert ask.examples(documents, KO) == [
+    assert greeting.by_title(documents, EN) == ["What is “Leave policy” about?"]
+    assert greeting.by_title(documents, KO) == [
         "‘휴가 규정’에 대해 알려 주세요.",
         "‘재택 지침’에 대해 알려 주세요.",
     ]
@@ -254,47 +257,19 @@ def test_examples_are_made_of_titles_in_the_readers_language() -> None:
 
 def test_examples_are_four_from_all_over_the_library() -> None:
     documents = [document(key, f"Part {key}") for key in range(40)]
-    asked = ask.examples(documents, EN)
+    asked = greeting.by_title(documents, EN)
     assert len(asked) == 4
     assert "Part 30" in asked[-1]
 
 
 def test_file_names_make_examples_where_there_are_no_titles() -> None:
-    assert ask.examples([document(1, "notes")], EN) == ["What is “notes” about?"]
-
-
-def a_report(*clusters: ReportCluster, documents: int = 9) -> Report:
-    return Report(documents, 0, clusters, {"silhouette": 0.214}, ("a note",), None)
-
-
-def cluster(members: list[StoredDocument]) -> ReportCluster:
-    return ReportCluster(1, "pump, flow", ("pump", "flow"), ("It moves.",), tuple(members))
-
-
-def test_a_report_shows_groups_words_and_documents() -> None:
-    text = shown(report.page(a_report(cluster([document()])), EN))
-    assert "9 documents in 1 group · Separation 0.21, from −1 to 1" in text
-    assert "a note" in text
-    assert "pump, flow1 documentpumpflowIt moves.Pump manual" in text
-
-
-def test_a_large_group_can_be_unfolded() -> None:
-    small = report.page(a_report(cluster([document(key) for key in range(8)])), EN)
-    large = report.page(a_report(cluster([document(key) for key in range(9)])), EN)
-    assert "data-more" not in small
-    assert "Show all 9" in large
-
-
-def test_no_report_and_an_empty_one() -> None:
-    assert EN("report.empty.title") in report.page(None, EN)
-    assert EN("report.nothing.title") in report.page(a_report(documents=0), EN)
+    assert greeting.by_title([document(1, "notes")], EN) == ["What is “notes” about?"]
 
 
 def test_nothing_hostile_gets_through_any_tab() -> None:
     evil = document(
         title=HOSTILE, path=f"/a/{HOSTILE}", reason=HOSTILE, warnings=(HOSTILE,), tags=(HOSTILE,)
     )
-    group = ReportCluster(1, HOSTILE, (HOSTILE,), (HOSTILE,), (evil,))
     pages = [
         search.results(found(hit(HOSTILE, of=evil, heading=(HOSTILE, "x")), asked=HOSTILE), EN),
         search.results(found(asked=HOSTILE), EN),
@@ -303,8 +278,7 @@ def test_nothing_hostile_gets_through_any_tab() -> None:
         listing.listing([evil], f"{HOSTILE}no", EN),
         filters.form([evil], EN),
         holdings.facts(holding(encoder=HOSTILE, wanted_encoder=HOSTILE, home=HOSTILE), EN),
-        ask.greeting([evil], EN),
-        report.page(Report(1, 0, (group,), {}, (HOSTILE,), None), EN),
+        greeting.greeting([evil], EN),
     ]
     for markup in pages:
         assert "<script" not in markup
@@ -358,20 +332,22 @@ def test_a_scope_offers_tags_before_documents() -> None:
         document(3, "Own"),
         document(4, "Failed", status="failed"),
     ]
-    assert ask.scopes(rows) == [
+    assert scope.scopes(rows) == [
         ("#a", "#a"), ("#b", "#b"), ("Alike (x.md)", 1), ("Alike (y.md)", 2), ("Own", 3)
     ]  # fmt: skip
 
 
 def test_a_scope_is_every_document_that_was_chosen_by_itself_or_by_a_tag() -> None:
     rows = [document(1, tags=("a",)), document(2, tags=("b",)), document(3)]
-    assert ask.chosen_by([], rows) == EVERYWHERE
-    assert ask.chosen_by([3], rows) == Within(documents=(3,))
-    assert ask.chosen_by(["#a"], rows) == Within(tags=("a",))
-    assert ask.chosen_by([3, "#a", "#b"], rows) == Within(documents=(3, 1, 2))
-    assert ask.chosen_by(["#gone", "#lost"], rows) != EVERYWHERE
+    assert scope.chosen_by([], rows) == EVERYWHERE
+    assert scope.chosen_by([3], rows) == Within(documents=(3,))
+    assert scope.chosen_by(["#a"], rows) == Within(tags=("a",))
+    assert scope.chosen_by([3, "#a", "#b"], rows) == Within(documents=(3, 1, 2))
+    assert scope.chosen_by(["#gone", "#lost"], rows) != EVERYWHERE
 
 
 def test_the_first_page_says_what_is_not_found_by_meaning_yet() -> None:
-    assert "3 passages are still found by their words" in ask.greeting([document(pending=3)], EN)
-    assert "still found" not in ask.greeting([document()], EN)
+    assert "3 passages are still found by their words" in greeting.greeting(
+        [document(pending=3)], EN
+    )
+    assert "still found" not in greeting.greeting([document()], EN)

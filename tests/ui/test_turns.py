@@ -134,7 +134,7 @@ def test_a_quote_of_markdown_is_shown_without_its_marks() -> None:
     quote = "It moves 42 litres.**"  # its pair stands before the quote
     turn = Turn("?", answer(quote, [cited(found, quote, quote, quote)], passages=[found]), (whole,))
     markup = conversation([turn], EN)
-    assert 'class="a-claim">It moves 42 litres.</span>' in markup
+    assert 'class="a-claim a-strong">It moves 42 litres.</span>' in markup
     assert quoted(markup) == ["It moves 42 litres."]
     assert "*" not in shown(markup)
     plain = replace(found, chunk=replace(found.chunk, document=document()))
@@ -172,8 +172,9 @@ def test_nothing_hostile_gets_through() -> None:
         assert HOSTILE in shown(markup)
         tags = set(re.findall(r"<(\w+)", markup))
         assert tags <= {
-            "article", "b", "button", "div", "h2", "h3", "header", "i", "li", "mark", "p",
-            "small", "span", "strong", "ul",
+            "article", "b", "button", "dd", "details", "div", "dl", "dt", "h2", "h3", "header", "i",
+            "li", "mark", "p", "small", "span", "strong", "summary", "table", "tbody", "td", "th",
+            "thead", "tr", "ul",
         }  # fmt: skip
 
 

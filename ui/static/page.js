@@ -11,8 +11,58 @@
     document.body.classList.add("a-sourced");
     release();
     button.setAttribute("aria-pressed", "true");
+    showPage(panel);
     const quote = panel.querySelector("mark");
     if (quote) panel.scrollTop = quote.offsetTop - (panel.clientHeight - quote.offsetHeight) / 3;
+  };
+
+  // The page of a PDF that a quote stands on, with a frame around its words. Where there is none,
+  // the text is enough.
+  const showPage = async (panel) => {
+    const place = panel.querySelector("[data-page]");
+    if (!place) return;
+    const said = (words) => {
+      place.innerHTML = '<p class="a-notes"></p>';
+      place.firstChild.textContent = words;
+      place.hidden = false;
+    };
+    let made;
+    try {
+      const answer = await fetch(place.dataset.page);
+      if (!answer.ok) return said(place.dataset.failed);
+      made = await answer.json();
+    } catch {
+      return; // the service has ended
+    }
+    if (!place.isConnected) return; // another source was opened meanwhile
+    const picture = new Image(made.width, made.height);
+    picture.alt = place.dataset.alt;
+    picture.src = made.picture;
+    const paper = document.createElement("div");
+    paper.append(picture);
+    for (const [left, top, right, bottom] of made.boxes) {
+      const box = document.createElement("i");
+      box.style.cssText =
+        `left:${100 * left}%;top:${100 * top}%;` +
+        `width:${100 * (right - left)}%;height:${100 * (bottom - top)}%`;
+      paper.append(box);
+    }
+    const frame = document.createElement("div");
+    frame.className = "a-sheet";
+    frame.tabIndex = 0; // it scrolls
+    frame.append(paper);
+    place.replaceChildren(frame);
+    place.hidden = false;
+    if (!made.boxes.length) {
+      const note = document.createElement("p");
+      note.className = "a-notes";
+      note.textContent = place.dataset.boxless;
+      place.append(note);
+    }
+    const first = frame.querySelector("i");
+    if (first) frame.scrollTop = first.offsetTop - frame.clientHeight / 3;
+    const shown = first ? place : panel.querySelector("mark");
+    if (shown) panel.scrollTop = shown.offsetTop - panel.querySelector("header").offsetHeight - 14;
   };
 
   const release = () => {
@@ -58,23 +108,40 @@
     tell(asked, [Number(button.dataset.chunk)], "opened");
   };
 
+  // A thumb is stored with its conversation as well, and with what is written beside it.
+  const tellThought = (group, thumb) => {
+    const { turn } = group.dataset;
+    const note = group.querySelector(".a-note")?.value ?? "";
+    const detail = { value: turn, do: "think", turn, thumb: thumb ?? "", note };
+    group.dispatchEvent(new CustomEvent("thought", { bubbles: true, detail }));
+  };
+
   const keyOf = (group) =>
-    JSON.stringify([group.closest("[data-asked]").dataset.asked, group.dataset.chunks]);
+    JSON.stringify([
+      group.closest("[data-asked]").dataset.asked,
+      group.dataset.chunks,
+      group.dataset.turn,
+    ]);
 
   const press = (root) => {
-    for (const group of root.querySelectorAll(".a-judge"))
+    for (const group of root.querySelectorAll(".a-judge")) {
+      const key = keyOf(group);
+      const pressed = judged.has(key) ? judged.get(key) : group.dataset.thumb;
       for (const button of group.querySelectorAll("[data-judge]"))
-        button.setAttribute("aria-pressed", judged.get(keyOf(group)) === button.dataset.judge);
+        button.setAttribute("aria-pressed", pressed === button.dataset.judge);
+      group.querySelector(".a-note").hidden = !pressed;
+    }
   };
 
   const judge = async (button) => {
     const group = button.closest(".a-judge");
     const key = keyOf(group);
     const [asked, chunks] = JSON.parse(key);
-    const before = judged.get(key) ?? null;
+    const before = (judged.has(key) ? judged.get(key) : group.dataset.thumb) || null;
     const kind = before === button.dataset.judge ? null : button.dataset.judge; // or taken back
     judged.set(key, kind);
     press(document);
+    tellThought(group, kind);
     telling = telling.then(() => tell(asked, JSON.parse(chunks), kind));
     const kept = await telling;
     judged.set(key, kept ? kind : before);
@@ -84,6 +151,9 @@
         each.querySelector("[role=status]").textContent =
           (kept && kind && each.dataset.kept) || (!kept && each.dataset.failed) || "";
   };
+
+  const confirmed = (button) =>
+    button.closest(":has(> .a-first, > .a-confirm)"); // what holds both of its faces
 
   // Removing takes a second press, on a button that comes in place of the first.
   const confirming = (cell, sure) => {
@@ -113,8 +183,8 @@
       tellOpened(button);
     } else if (button.dataset.judge) judge(button);
     else if ("close" in button.dataset || button.id === "a-new") close();
-    else if ("confirm" in button.dataset) confirming(button.closest("td, .a-memory"), true);
-    else if ("keep" in button.dataset) confirming(button.closest("td, .a-memory"), false);
+    else if ("confirm" in button.dataset) confirming(confirmed(button), true);
+    else if ("keep" in button.dataset) confirming(confirmed(button), false);
     else if ("more" in button.dataset) unfold(button);
     else if ("tagging" in button.dataset) tagging(button.closest("tr"), true);
     else if ("clear" in button.dataset) clear(button.form);
@@ -206,8 +276,28 @@
       document.getElementById("a-drop")?.classList.toggle("a-over", !!frame && name === "dragover");
       if (!frame || name !== "drop") return;
       const input = document.querySelector("#a-drop input[type=file]");
-      if (input) offer(input, event.dataTransfer.files);
+      if (input) inside(event.dataTransfer).then((files) => offer(input, files));
     });
+
+  // The files of what is dropped: of folders those that they hold, at any depth.
+  const inside = async (dropped) => {
+    const plain = [...dropped.files];
+    const entries = [...dropped.items].map((item) => item.webkitGetAsEntry?.());
+    if (!entries.some((entry) => entry?.isDirectory)) return plain;
+    const files = [];
+    const walk = async (entry) => {
+      if (entry.isFile) files.push(await new Promise((done, lost) => entry.file(done, lost)));
+      if (!entry.isDirectory || entry.name.startsWith(".")) return;
+      const reader = entry.createReader(); // which gives a hundred at a time
+      for (;;) {
+        const some = await new Promise((done, lost) => reader.readEntries(done, lost));
+        if (!some.length) return;
+        for (const each of some) await walk(each);
+      }
+    };
+    for (const entry of entries) if (entry) await walk(entry);
+    return files.filter((file) => !file.name.startsWith("."));
+  };
 
   // One file that is too large must not hold the others back, which Gradio would have it do.
   const offer = (input, files) => {
@@ -270,6 +360,12 @@
       if (!field || event.key !== "Enter" || event.isComposing || !field.value.trim()) return null;
       tagged = field.dataset.send;
       return { value: field.dataset.send, do: "tag", tag: field.value };
+    },
+    noted(field) {
+      const group = field.closest(".a-judge");
+      const pressed = group.querySelector("[data-judge][aria-pressed=true]");
+      tellThought(group, pressed?.dataset.judge);
+      group.querySelector("[role=status]").textContent = group.dataset.kept;
     },
     filters: () => chosen,
     shown(language) {

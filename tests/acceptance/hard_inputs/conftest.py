@@ -32,5 +32,7 @@ def shelve(encoder_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture
 def client(attest: Assistant) -> Iterator[TestClient]:
     """The service over an empty home."""
-    with TestClient(create_app(attest), raise_server_exceptions=False) as opened:
+    with TestClient(
+        create_app(attest), base_url="http://127.0.0.1", raise_server_exceptions=False
+    ) as opened:
         yield opened

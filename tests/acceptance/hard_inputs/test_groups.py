@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rag import Assistant
-from rag.clusters import cluster
+from rag import Assistant, clusters
+from rag.report_map import Layout
 from tests.acceptance.hard_inputs.conftest import Ran
 from tests.acceptance.hard_inputs.shelf import write
 
@@ -45,17 +45,19 @@ def test_a34_a_report_of_nothing_ends_well(run: Callable[..., Ran]) -> None:
 def test_a35_equal_points_make_no_empty_clusters() -> None:
     two = np.eye(2, 4, dtype=np.float32)
     vectors = two[[i % 2 for i in range(12)]]
-    words = [["umbrella"] if i % 2 else ["parking"] for i in range(12)]
-    made, again = (cluster(vectors, words, k=5, seed=0) for _ in range(2))
+    made, again = (clusters.group(vectors, k=5, seed=0) for _ in range(2))
 
-    assert [len(group.members) for group in made.clusters] == [6, 6]
-    assert sorted(i for group in made.clusters for i in group.members) == list(range(12))
-    assert not np.isnan(made.map).any()
+    assert [made.members(c) for c in range(2)] == [list(range(0, 12, 2)), list(range(1, 12, 2))]
+    assert len(made.centres) == 2
     assert made.silhouette == pytest.approx(1)
-    assert made.clusters == again.clusters
-    assert np.array_equal(made.map, again.map)
-    (one,) = cluster(vectors[::2], words[::2], k=5, seed=0).clusters
-    assert len(one.members) == 6
+    assert np.array_equal(made.labels, again.labels)
+    places, once_more = (
+        Layout.of(each, 0).place(each.points, each.labels) for each in (made, again)
+    )
+    assert not np.isnan(places).any()
+    assert np.array_equal(places, once_more)
+    one = clusters.group(vectors[::2], k=5, seed=0)
+    assert one.members(0) == list(range(6))
 
 
 def test_a35_equal_texts_in_different_bytes_fall_together(

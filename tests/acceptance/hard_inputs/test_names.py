@@ -57,7 +57,9 @@ def crafted(shelve: Shelve) -> Shelf:
 def test_a31_an_upload_stays_in_the_home_or_is_refused(crafted: Shelf, name: str) -> None:
     home, content = crafted.attest.settings.home, f"Gate {CRAFTED.index(name)} is green.".encode()
     before, known = _below(home.parent, home), len(crafted.attest.documents())
-    with TestClient(create_app(crafted.attest), raise_server_exceptions=False) as client:
+    with TestClient(
+        create_app(crafted.attest), base_url="http://127.0.0.1", raise_server_exceptions=False
+    ) as client:
         answer = upload(client, (name, content))
 
     assert answer.status_code in (200, 400), answer.text

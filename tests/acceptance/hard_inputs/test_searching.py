@@ -189,7 +189,9 @@ def test_a39_an_endless_question_names_the_limit(shelf: Shelf, letter: str) -> N
     for ask in (shelf.attest.search, shelf.attest.ask):
         with pytest.raises(TooLong, match=r"\d+ (tokens|characters).*shorten it"):
             ask(question)
-    with TestClient(create_app(shelf.attest), raise_server_exceptions=False) as client:
+    with TestClient(
+        create_app(shelf.attest), base_url="http://127.0.0.1", raise_server_exceptions=False
+    ) as client:
         answer = client.post("/api/search", json={"query": question})
     assert answer.status_code == 413
     assert "shorten" in answer.json()["error"]["message"]

@@ -1,20 +1,12 @@
 """The service as its clients see it."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 from rag import Assistant
-from rag.api import create_app
-
-
-@pytest.fixture
-def client(library: Assistant) -> Iterator[TestClient]:
-    with TestClient(create_app(library), raise_server_exceptions=False) as opened:
-        yield opened
 
 
 def chat(client: TestClient, content: Any, **more: Any) -> Any:
@@ -149,11 +141,6 @@ def test_k_and_unknown_fields_are_checked(client: TestClient) -> None:
     assert client.post("/api/search", json={"query": "a", "k": 0}).status_code == 422
     assert client.post("/api/search", json={"query": "a", "kk": 3}).status_code == 422
     assert client.post("/api/search", json={"query": "a", "collection": "no"}).status_code == 404
-
-
-def test_no_page_of_the_service_loads_scripts_from_elsewhere(client: TestClient) -> None:
-    assert client.get("/docs").status_code == 404
-    assert client.get("/openapi.json").status_code == 200
 
 
 def test_questions_are_remembered_and_passages_judged(

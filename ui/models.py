@@ -1,0 +1,194 @@
+"""The Models tab: what is here and at work, what the library learned, and when it declines."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import gradio as gr
+from markupsafe import Markup
+
+from rag.assistant import Assistant
+from rag.models import listed, manifest
+from ui import model_cards, render
+from ui.background import Step, Watch, watched
+from ui.errors import explained
+from ui.locale import Language, Texts, texts
+from ui.theme import CLICKS, DIRECT, KEEPS, STREAMED
+
+_MINUTES = (3, 10, 30)
+
+Updates = dict[Any, Any]
+T = TypeVar("T")
+
+
+class ModelsTab:
+    """Components and what they do; models and what was learned belong to the library."""
+
+    def __init__(self, assistant: Assistant, language: gr.Radio) -> None:
+        self._assistant = assistant
+        self._head = gr.HTML(elem_id="a-models-head", apply_default_css=False)
+        self._cards = gr.HTML(elem_id="a-models", apply_default_css=False, js_on_load=CLICKS)
+        self._pulled = gr.HTML(elem_id="a-pulled", apply_default_css=False)
+        with gr.Column(elem_id="a-learning"):
+            self._about = gr.HTML(elem_id="a-adapt-about", apply_default_css=False)
+            with gr.Row(elem_id="a-adapt-bar"):
+                self._adapt = gr.Button(size="sm", variant="primary", scale=0, elem_id="a-adapt")
+                self._minutes = gr.Radio(
+                    list(_MINUTES), value=_MINUTES[1], container=False, elem_id="a-minutes"
+                )
+                self._back = gr.Button(size="sm", visible=False, scale=0, elem_id="a-rollback")
+            self._learned = gr.HTML(elem_id="a-learned", apply_default_css=False, js_on_load=KEEPS)
+        with gr.Column(elem_id="a-calibration"):
+            self._fit_about = gr.HTML(elem_id="a-calibrate-about", apply_default_css=False)
+            self._fit = gr.Button(size="sm", elem_id="a-calibrate")
+            self._fitted = gr.HTML(elem_id="a-fitted", apply_default_css=False, js_on_load=KEEPS)
+        self._connect(language)
+
+    def _connect(self, language: gr.Radio) -> None:
+        self._cards.click(self.pull, language, [self._cards, self._pulled], **STREAMED)
+        learning = [self._adapt, self._back, self._learned]
+        self._adapt.click(self.adapt, [self._minutes, language], learning, **STREAMED)
+        self._back.click(self.rollback, language, learning, **DIRECT)
+        self._fit.click(self.calibrate, language, [self._fit, self._fitted], **STREAMED)
+
+    @property
+    def faces(self) -> list[Any]:
+        """What `face` updates."""
+        return [self._head, self._cards, self._about, self._adapt, self._minutes, self._back,
+                self._learned, self._fit_about, self._fit, self._fitted]  # fmt: skip
+
+    @property
+    def changing(self) -> list[Any]:
+        """What `refresh` updates."""
+        return [self._cards, self._learned, self._back, self._fitted]
+
+    def face(self, words: Texts) -> Updates:
+        """The tab in a language."""
+        return {
+            self._head: render.headline(words("models.title"), words("models.lead")),
+            self._about: _section("adapt", words),
+            self._adapt: gr.update(value=words("models.adapt.button")),
+            self._minutes: gr.update(
+                choices=[(words("models.minutes", n=n), n) for n in _MINUTES],
+                label=words("models.minutes.label"),
+            ),
+            self._fit_about: _section("calibrate", words),
+            self._fit: gr.update(value=words("models.calibrate.button")),
+            **self.refresh(words.language),
+        }
+
+    def refresh(self, language: Language) -> Updates:
+        """The tab over the models and the library that there are now."""
+        words, assistant = texts(language), self._assistant
+        adapters = self._adapters()
+        return {
+            self._cards: self._listed(words),
+            self._learned: model_cards.learned(adapters, words),
+            self._back: gr.update(
+                value=words("models.rollback"), visible=any(each.active for each in adapters)
+            ),
+            self._fitted: model_cards.calibrated(model_cards.fits(assistant), words),
+        }
+
+    def pull(self, language: Language, event: gr.EventData) -> Iterator[Updates]:
+        """Fetch the model whose button was pressed, and tell how much of it is here."""
+        from rag.fetching import pull
+
+        words, name = texts(language), str(event._data["value"])
+        if name not in manifest():  # a browser sends what it likes
+            return
+
+        def fetch(watch: Watch) -> str:
+            def progress(_what: str, done: int, total: int) -> None:
+                watch(render.size(done), done / max(1, total))
+
+            pull(name, self._assistant.settings.models_dir, progress=progress)
+            return words("models.pulled", name=name)
+
+        yield from self._told(fetch, self._pulled, words, _done)
+        yield {self._cards: self._listed(words)}
+
+    def adapt(self, minutes: int, language: Language) -> Iterator[Updates]:
+        """Let the library learn; what is better with confidence is in use at once."""
+        from rag.adaptation_report import record
+        from rag.adapting import adapt
+        from rag.adapting_run import Wish
+
+        words = texts(language)
+        chosen = minutes if minutes in _MINUTES else _MINUTES[0]
+        yield {self._adapt: gr.update(interactive=False)}
+        yield from self._told(
+            lambda watch: record(adapt(self._assistant, Wish(minutes=chosen), watch=watch)),
+            self._learned,
+            words,
+            model_cards.report,
+        )
+        adapters = self._adapters()
+        yield {
+            self._adapt: gr.update(interactive=True),
+            self._back: gr.update(visible=any(each.active for each in adapters)),
+        }
+
+    def rollback(self, language: Language) -> Updates:
+        """Take back what was learned, at once."""
+        from rag.adapting import rollback
+
+        words = texts(language)
+        try:
+            rollback(self._assistant)
+            said = _done(words("models.rolled_back"), words)
+        except Exception as error:
+            said = render.failure(explained(error, words), words)
+        return {self._learned: said, self._back: gr.update(visible=False)}
+
+    def calibrate(self, language: Language) -> Iterator[Updates]:
+        """Fit to the library when questions are declined."""
+        from rag.declining import calibrate_both
+
+        words = texts(language)
+        yield {self._fit: gr.update(interactive=False)}
+        yield from self._told(
+            lambda watch: calibrate_both(self._assistant, watch=watch),
+            self._fitted,
+            words,
+            model_cards.calibrated,
+        )
+        yield {self._fit: gr.update(interactive=True)}
+
+    def _told(
+        self,
+        work: Callable[[Watch], T],
+        place: gr.HTML,
+        words: Texts,
+        shown: Callable[[T, Texts], Markup],
+    ) -> Iterator[Updates]:
+        """How far a piece of work has come, and last what came of it."""
+        try:
+            for step in watched(work):
+                if isinstance(step, Step):
+                    yield {place: model_cards.step(step, words)}
+                else:
+                    yield {place: shown(step, words)}
+        except Exception as error:
+            yield {place: render.failure(explained(error, words), words)}
+
+    def _listed(self, words: Texts) -> Markup:
+        status, settings = self._assistant.status(), self._assistant.settings
+        remote = settings.generator_model if settings.generator_url else None
+        at_work = {status.encoder, settings.generator}
+        return model_cards.cards(listed(settings.models_dir), at_work, remote, words)
+
+    def _adapters(self) -> tuple[Any, ...]:
+        name = self._assistant.settings.collection
+        if not self._assistant.exists(name):
+            return ()
+        return self._assistant.catalog.adapters(name)
+
+
+def _section(key: str, words: Texts) -> Markup:
+    return Markup('<h2 class="a-found">{}</h2><p class="a-lead">{}</p>').format(
+        words(f"models.{key}.title"), words(f"models.{key}.lead")
+    )
+
+
+def _done(said: str, words: Texts) -> Markup:
+    return Markup('<p class="a-done" role="status" lang="{}">{}</p>').format(words.language, said)
