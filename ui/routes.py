@@ -11,8 +11,8 @@ from rag.conversation_export import as_json, as_markdown
 from rag.conversations import Conversation, Conversations
 from rag.errors import AttestError
 from rag.pages import MEDIA_TYPE, page_picture
+from rag.visitors import owner_of
 from ui.locale import COOKIE, choose, texts
-from ui.visitor import owner_of
 
 _NOT_FOUND = 404
 _READER = ("close", "text", "before", "after", "of", "cut")

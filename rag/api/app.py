@@ -12,6 +12,7 @@ from index.keys import Keys
 from rag.api import (
     chat,
     collections,
+    conversations,
     documents,
     embeddings,
     errors,
@@ -42,6 +43,7 @@ _ROUTERS = (
     similar.router,
     reporting.router,
     jobs.router,
+    conversations.router,
     history.router,
     chat.router,
     embeddings.router,
@@ -54,6 +56,7 @@ _ABOUT = {  # in the order of the page of documentation
     "collections": "Libraries beside each other.",
     "report": "The library in groups.",
     "jobs": "Work in the background.",
+    "conversations": "What was asked on the page, and what came of it.",
     "history": "What is learned from.",
     "service": "Signing in, and whether all is well.",
 }

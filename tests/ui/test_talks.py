@@ -15,6 +15,7 @@ from index.records import StoredConversation
 from rag import Assistant, Settings
 from rag.conversations import Conversations
 from rag.models import ListedModel
+from rag.visitors import owner_of
 from tests.builders import spelling_encoder
 from tests.ui.records import ESCAPED, HOSTILE, answer, hit
 from tests.ui.test_render import shown
@@ -26,7 +27,6 @@ from ui.locale import texts
 from ui.routes import add_routes
 from ui.talks import drawer_button, listed
 from ui.turns import Turn, conversation
-from ui.visitor import owner_of
 
 EN, KO = texts("en"), texts("ko")
 ANN = "a" * 32
