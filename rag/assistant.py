@@ -326,6 +326,7 @@ class Assistant(Shelves):
         name = self.settings.collection
         embedder = self.encoders.asking(name)
         unrelated_cosine(embedder)
+        self.models.judge(self.encoders.name(name))
         if self.exists(name):
             self.opened(name).catch_up()
         with suppress(NotFound):

@@ -133,3 +133,13 @@ def test_a_reader_who_goes_stops_the_writer() -> None:
     reading.close()
 
     assert len(written) == 3
+
+
+@pytest.mark.parametrize(("second", "quoted_sentences"), [(None, 2), (2.0, 2), (0.0, 1)])
+def test_a_further_sentence_is_quoted_only_where_the_judge_is_sure(
+    second: float | None, quoted_sentences: int
+) -> None:
+    source = hit("The lamp lasts 24 months. Batteries are covered for 6 months.")
+    best = Evidence(source, 10, 35, None, 1.0, None if second is None else 3.0)
+    further = Evidence(source, 36, 71, None, 0.9, second)
+    assert len(choose([best, further])) == quoted_sentences
