@@ -82,14 +82,14 @@ class AskTab:
         asking = gr.on(
             [self._question.submit, self._send.click],
             self.ask,
-            [self._question, *visit],
+            [self._question, self.coming, *visit],
             [self._question, *chat],
             **STREAMED,
         )
         pressed = self._past.click(
             self.press,
-            [self.turns, self.talk, language],
-            [self.turns, self._pressed, self._instead],
+            [self.turns, self.coming],
+            [self.turns, self.coming, self._pressed, self._instead],
             **DIRECT,
         )
         again = pressed.then(
@@ -156,6 +156,7 @@ class AskTab:
     def ask(
         self,
         question: str,
+        coming: Turn | None,
         scope: Scope,
         turns_: Turns,
         talk: str | None,
@@ -163,7 +164,13 @@ class AskTab:
         language: Language,
         request: gr.Request,
     ) -> Iterator[Updates]:
-        """Stream one answer to what was written into the page."""
+        """Stream one answer to what was written into the page.
+
+        While another answer is coming the question stays where it is: one at a time.
+        """
+        if coming is not None:
+            yield {self._question: gr.skip()}
+            return
         yield {self._question: ""}
         yield from self._ask(question, None, scope, turns_, talk, wanted, language, request)
 
@@ -248,21 +255,29 @@ class AskTab:
     def press(
         self,
         turns_: Turns,
-        talk: str | None,
-        language: Language,
+        coming: Turn | None,
         event: gr.EventData,
         request: gr.Request,
     ) -> Updates:
-        """A button in the conversation: an example, a question once more, or a thumb."""
+        """A button in the conversation: an example, a question once more, or a thumb.
+
+        What is asked counts as coming from here on: nothing can be asked in between.
+        """
         sent = event._data
         match sent.get("do"):
-            case "example":
-                return {self._pressed: str(sent["value"]), self._instead: None}
-            case "retry" if turns_:
+            case "example" if coming is None:
+                example = str(sent["value"])
+                return {
+                    self.coming: Turn(example),
+                    self._pressed: example,
+                    self._instead: None,
+                }
+            case "retry" if turns_ and coming is None:
                 last = turns_[-1]
                 message = None if last.kept is None else last.kept.message
                 return {
                     self.turns: turns_[:-1],
+                    self.coming: Turn(last.question),
                     self._pressed: last.question,
                     self._instead: message,
                 }
