@@ -1,6 +1,5 @@
 """Which sentences of the passages answer a question: by meaning, words and kind of answer."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from index.analysis import content_words
 from index.records import WordFrequencies
+from rag.quantities import asks_for, states
 from rag.records import Hit, SearchResult
 from rag.statements import (
     asks_for_a_section,
@@ -28,13 +28,7 @@ _MEANING = 0.5  # of similarity against words, where there is a similarity
 _AROUND = 0.5  # of a word that only stands in the title or the headings
 _BEFORE = 0.2  # of the score of the sentence before: an answer often follows its subject
 _PASSAGE = 0.3  # for standing in the best passage, less in the others
-_KIND = 0.1  # for a number where one is asked for
-
-_ASKS_NUMBER = re.compile(
-    r"\b(how (many|much|long|often|old|far|high|heavy|large|big|late|early|fast|soon|deep|wide)"
-    r"|when|what (time|date|year|day|percentage|price|cost|number))\b|몇|얼마|언제|며칠",
-    re.IGNORECASE,
-)
+_AMOUNT = 0.3  # for an amount of the kind that is asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +65,7 @@ def find_evidence(
     texts = [hit.chunk.text[start:end] for hit, (start, end) in places]
     similarities = None if embedder is None else _similarities(question, texts, embedder)
     near = _nearness(places, texts, similarities, found.words)
-    wants_number = _ASKS_NUMBER.search(question) is not None
+    amount = asks_for(question)
     best = max(hit.score for hit in found.hits) or 1.0
     headings, orders = asks_for_a_section(question), asks_of_orders(question)
     evidence = []
@@ -81,7 +75,7 @@ def find_evidence(
             continue
         follows = i > 0 and places[i - 1][0] is hit
         score = near[i] + (_BEFORE * near[i - 1] if follows else 0) + _PASSAGE * hit.score / best
-        score += _KIND * (wants_number and any(map(str.isdigit, texts[i])))
+        score += _AMOUNT * states(texts[i], amount)
         offset = hit.chunk.start
         similarity = None if similarities is None else float(similarities[i])
         evidence.append(Evidence(hit, offset + start, offset + end, similarity, score))

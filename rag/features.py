@@ -13,6 +13,7 @@ from statistics import fmean
 from index.analysis import content_words
 from index.records import WordFrequencies
 from rag.evidence import Evidence, share
+from rag.quantities import asks_for, states
 from rag.records import Hit, SearchResult
 from rag.unrelated import above_unrelated
 
@@ -39,6 +40,7 @@ class Features:
     unknown: float  # share of the question's words that stand nowhere in the library
     numbers: float  # share of its numbers that no single passage has all of, 0 where it has none
     names: float  # likewise of its names and codes
+    amount: float  # 1 where the best sentence lacks the kind of amount that is asked for, else 0
     bm25: float  # of the best passage, to what the question's words weigh together
     answers: float | None = None  # log-odds of the surest sentence, by the judge of evidence
     decline: float | None = None  # log-odds of a grounded generator declining
@@ -82,6 +84,7 @@ def features(
         unknown=unheard(found.words),
         numbers=lacking(numbers(question), [numbers(text) for text in texts]),
         names=lacking(names(question), held),
+        amount=float(lacks_amount(question, evidence)),
         bm25=matched(found),
         answers=max((e.answers for e in evidence if e.answers is not None), default=None),
         decline=None if decline_probability is None else log_odds(decline_probability),
@@ -108,6 +111,12 @@ def lacking(wanted: set[str], held: Sequence[set[str]]) -> float:
     if not wanted:
         return 0.0
     return min((len(wanted - each) / len(wanted) for each in held), default=1.0)
+
+
+def lacks_amount(question: str, evidence: Sequence[Evidence]) -> bool:
+    """Whether an amount is asked for, and the best of the evidence has none of its kind."""
+    kinds = asks_for(question)
+    return bool(kinds) and not (evidence and states(evidence[0].text, kinds))
 
 
 def rarest_missing(held: set[str], asked: WordFrequencies) -> float:

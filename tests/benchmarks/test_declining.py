@@ -21,6 +21,7 @@ def _asked(manner: Manner, similarity: float, noise: float = 0.0, by_rule: bool 
         unknown=0.0,
         numbers=0.0,
         names=0.0,
+        amount=0.0,
         bm25=0.5,
     )
     return Asked("made", "en", manner, known, by_rule)
