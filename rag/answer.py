@@ -57,19 +57,25 @@ def answer(
 
     `extract` quotes the best sentences. `generate` lets the writer answer from the passages.
     `auto` quotes first, and adds of the writer's words what the passages bear out; a grounded
-    writer adds nothing, but has a say in what is quoted; one that leads answers as with `generate`.
+    writer adds nothing, but has a say in what is quoted where the judge is in doubt; one that leads
+    answers as with `generate`.
     """
     began = time.perf_counter()
     if speakers.leads and mode == "auto":
         mode = "generate"
     draft, notes, written = Draft(), list(found.notes), False
     asked = None if mode == "extract" else speakers.writer
+    evidence: Sequence[Evidence]
     evidence = judged_evidence(question, found, embedder=speakers.embedder, judge=speakers.judge)
-    ranked, declining = yield from _voted(question, evidence, mode, asked)
-    judgement = _judged(question, evidence, found, speakers, declining)
+    picker = asked if mode == "auto" and is_grounded(asked) else None
+    judgement = _judged(question, evidence, found, speakers)
+    if evidence and picker and (speakers.judge is None or judgement.in_doubt):
+        picked = yield from pick(question, evidence, picker)
+        evidence, declining = picked.evidence, picked.decline_probability
+        judgement = _judged(question, evidence, found, speakers, declining)
     if judgement.answerable:
-        writing = _Writing(question, found, mode, None if declining is not None else asked)
-        written = yield from _answered(writing, ranked, draft, notes, sampling, seed)
+        writing = _Writing(question, found, mode, None if picker else asked)
+        written = yield from _answered(writing, evidence, draft, notes, sampling, seed)
     else:
         yield draft.append(prompts.declined(question))
     if written and speakers.note:
@@ -130,25 +136,12 @@ def _answered(
     return written
 
 
-def _voted(
-    question: str,
-    evidence: Sequence[Evidence],
-    mode: AnswerMode,
-    writer: "Writer | RemoteWriter | None",
-) -> Generator[str, None, tuple[Sequence[Evidence], float | None]]:
-    """The evidence by a grounded writer's vote, and how surely it declines; None: it has none."""
-    if mode != "auto" or not evidence or not is_grounded(writer):
-        return evidence, None
-    picked = yield from pick(question, evidence, writer)
-    return picked.evidence, picked.decline_probability
-
-
 def _judged(
     question: str,
     evidence: Sequence[Evidence],
     found: SearchResult,
     speakers: Speakers,
-    declining: float | None,
+    declining: float | None = None,
 ) -> Judgement:
     """Whether the evidence answers the question: by the library's calibration, if it has one."""
     unrelated = 0.0 if speakers.embedder is None else unrelated_cosine(speakers.embedder)

@@ -61,6 +61,12 @@ def test_a_name_that_is_not_its_own_is_seen() -> None:
     assert _known("Does the Pixo lamp last?").names == 1
 
 
+def test_an_amount_that_the_best_sentence_lacks_is_seen() -> None:
+    assert _known("How long does the warranty of the lamp last?").amount == 0
+    assert _known("How heavy is the lamp?").amount == 1
+    assert _known("What is the lamp called?").amount == 0
+
+
 def test_a_word_that_nobody_wrote_is_the_rarest_of_all() -> None:
     known = _known("Is the lamp waterproof?")
     assert known.missing == pytest.approx(1)
