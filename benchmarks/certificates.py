@@ -70,7 +70,7 @@ def measured(
     writer: Writer, data: Path, questions: int, sentences: int, encoder: Path | None
 ) -> Iterable[Table]:
     """Each table as soon as it is there."""
-    caches = caches_of(writer, quoting.SYSTEM if writer.grounded else prompts.SYSTEM)
+    caches = caches_of(writer, prompts.system(writer))
     rows: list[Row] = []
     apart: list[Judged] = []
     for name, read in (("rgb", rgb), ("covid_qa", covid_qa), ("korquad (ko)", korquad)):

@@ -25,8 +25,8 @@ from generator.blocks import Block, Frame, PassageCaches
 from generator.decoding import advance
 from generator.kept import PASSAGE_BYTES, Kept
 from generator.likelihood import likelihoods_behind
+from rag import prompts
 from rag.metrics import paired
-from rag.prompts import SYSTEM
 
 _QUESTION = "How long does the warranty of the garden lamp last, and from when?"
 _PASSAGE = 200  # tokens
@@ -200,7 +200,7 @@ def _mean(caches: PassageCaches, vectors: torch.Tensor, target: Sequence[int]) -
 def new_caches(writer: Writer) -> PassageCaches:
     """Of their own: nothing is kept yet."""
     kept: Kept[Block] = Kept(PASSAGE_BYTES)
-    frame = Frame.of_chat(writer, SYSTEM)
+    frame = Frame.of_chat(writer, prompts.system(writer))
     return PassageCaches(writer.model, writer.tokenizer, writer.fingerprint, frame, kept)
 
 

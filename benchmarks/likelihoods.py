@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from generator import Writer
 from generator.likelihood import PASSAGE_TOKENS
-from rag.prompts import SYSTEM
+from rag import prompts
 from rag.records import Hit
 from rag.rerank import passage, votes
 
@@ -41,7 +41,7 @@ def kept_votes(
 
 def _file(writer: Writer, cache: Path) -> Path:
     cache.mkdir(parents=True, exist_ok=True)
-    told = hashlib.sha256(SYSTEM.encode()).hexdigest()[:8]
+    told = hashlib.sha256(prompts.system(writer).encode()).hexdigest()[:8]
     return cache / f"votes_{writer.fingerprint[:16]}_{told}_{PASSAGE_TOKENS}.jsonl"
 
 

@@ -57,7 +57,7 @@ def _certified(given: Answer, hits: Sequence[Hit], writer: "Writer") -> list[Cer
 
     declined = quoting.DECLINED if writer.grounded else ""
     try:
-        caches = caches_of(writer, quoting.SYSTEM if writer.grounded else prompts.SYSTEM)
+        caches = caches_of(writer, prompts.system(writer))
         return examine(case_of(given, hits, writer), caches, declined=declined, most=_MOST)
     except (PromptError, ModelError):  # what is too long among them: the answer stands without
         return []

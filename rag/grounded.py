@@ -64,7 +64,7 @@ def pick(
     reserve = writer.reserve([quoting.DECLINED, *lines])
     try:
         asked = quoting.question(question)
-        fitted = writer.fit(quoting.SYSTEM, asked, passages, reserve)
+        fitted = writer.fit(prompts.system(writer), asked, passages, reserve)
         # A passage that has no room takes its sentences along.
         lines = {line: e for line, e in lines.items() if hits.index(e.hit) < len(fitted.passages)}
         quoted = yield from writer.quote(fitted.messages, [quoting.DECLINED, *lines], decline=0)

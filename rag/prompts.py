@@ -21,6 +21,14 @@ SYSTEM = (
 )
 
 
+def system(writer: "Writer | RemoteWriter") -> str:
+    """What a writer is told before it reads passages, whether it answers, votes or is examined.
+
+    One for all: what is kept of a passage stands behind these words, and serves each of them.
+    """
+    return quoting.SYSTEM if writer.grounded else SYSTEM
+
+
 def declined(question: str) -> str:
     """That the documents do not hold it, in the question's language."""
     if is_korean(question):
@@ -85,10 +93,9 @@ def write(
 
     sampling = replace(sampling, max_tokens=min(sampling.max_tokens, writer.context // 2))
     passages = [passage(number, hit) for number, hit in enumerate(hits, start=1)]
-    system = quoting.SYSTEM if writer.grounded else SYSTEM
     try:
         asked = quoting.question(question)
-        fitted = writer.fit(system, asked, passages, sampling.max_tokens)
+        fitted = writer.fit(system(writer), asked, passages, sampling.max_tokens)
         if fitted.left_out:
             notes.append(left_out(question, fitted.left_out))
         return writer.stream(fitted.messages, sampling, seeded(seed))

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.analysis import is_korean
+from rag import prompts
 from rag.chunking import encoded_text
 from rag.errors import ModelMissing, NotFound, Unreadable
 from rag.loaded import LoadedModels, speaks
-from rag.prompts import SYSTEM
 from rag.records import Hit
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def votes(writer: "Writer", query: str, hits: Sequence[Hit]) -> NDArray[np.float
     from generator.blocks import caches_of
     from generator.likelihood import likelihoods_behind
 
-    caches = caches_of(writer, SYSTEM)
+    caches = caches_of(writer, prompts.system(writer))
     return likelihoods_behind(caches, query, [passage(hit) for hit in hits])
 
 
