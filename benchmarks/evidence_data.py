@@ -14,12 +14,12 @@ from pathlib import Path
 
 from benchmarks.grounded_data import write
 from benchmarks.grounded_sources import Asked, Passage, covid, hotpot, pubmed, squad
-from benchmarks.ranking import Ranking
+from benchmarks.pool import Pool
 from rag.features import swapped
 from rag.judging import presented
 from rag.sentences import sentences
 
-_SQUAD = 4_600  # of its questions: it has many, and of one kind
+_SQUAD = 9_000  # of its questions: it has many, and of one kind
 _OWN, _OTHER = 2, 1  # sentences that do not answer, of the same document and of others
 _HARDEST = 5  # of a document's sentences by shared words, among which those are drawn
 _RANKED = 12  # passages of others, by shared words
@@ -46,11 +46,7 @@ class Pairing:
     """
 
     def __init__(self, pool: Sequence[Passage], rng: random.Random) -> None:
-        self.pool, self.rng = pool, rng
-        self.ranking = Ranking([passage.text for passage in pool])
-        self.of_document: dict[str, list[Passage]] = {}
-        for passage in pool:
-            self.of_document.setdefault(passage.document, []).append(passage)
+        self.pool, self.rng = Pool(pool), rng
 
     def pairs(self, asked: Asked, other: Asked) -> Iterator[dict[str, str]]:
         """Rows of one question; `other` lends it a number or a name."""
@@ -64,15 +60,14 @@ class Pairing:
             yield self._row(moved, right, "no")
 
     def _own(self, asked: Asked) -> list[Sentence]:
-        near = [s for p in self.of_document[asked.document] for s in _sentences(p)]
+        near = [s for p in self.pool.of_document[asked.document] for s in _sentences(p)]
         wrong = [s for s in near if not _may_answer(s, asked)]
-        hard = self.ranking.sorted(asked.question, wrong)[:_HARDEST]
+        hard = self.pool.ranking.sorted(asked.question, wrong)[:_HARDEST]
         return self.rng.sample(hard, min(_OWN, len(hard)))
 
     def _others(self, asked: Asked) -> list[Sentence]:
-        places = self.ranking.best(asked.question, _RANKED)
-        found = [self.pool[i] for i in places if not asked.may_answer(self.pool[i])]
-        best = [self.ranking.sorted(asked.question, _sentences(p))[:1] for p in found]
+        found = self.pool.misleading(asked.question, [asked], _RANKED)
+        best = [self.pool.ranking.sorted(asked.question, _sentences(p))[:1] for p in found]
         hard = [s for each in best for s in each]
         return self.rng.sample(hard, min(_OTHER, len(hard)))
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.grounded_chat import CHATS
 from benchmarks.grounded_sources import Asked, Passage, covid, hotpot, pubmed, squad
-from benchmarks.ranking import Ranking
+from benchmarks.pool import Pool
 from generator import checkpoint
 from generator.data import Example, Writing
 from generator.prompts import Prompts, grounded
@@ -65,11 +65,7 @@ class Making:
     """
 
     def __init__(self, pool: Sequence[Passage], rng: random.Random) -> None:
-        self.pool, self.rng = pool, rng
-        self.ranking = Ranking([passage.text for passage in pool])
-        self.of_document: dict[str, list[Passage]] = {}
-        for passage in pool:
-            self.of_document.setdefault(passage.document, []).append(passage)
+        self.pool, self.rng = Pool(pool), rng
 
     def answerable(self, asked: Asked) -> Made:
         others = self._distractors(asked, asked.question)
@@ -82,8 +78,8 @@ class Making:
     def unanswerable(self, asked: Asked) -> Made:
         """The evidence is taken away; what is left is of the same document, or much like it."""
         hard = self.rng.random() < _HARD
-        own = [p for p in self.of_document[asked.document] if not asked.may_answer(p)]
-        others = self.ranking.sorted(asked.question, own)[:4] if hard else []
+        own = [p for p in self.pool.of_document[asked.document] if not asked.may_answer(p)]
+        others = self.pool.ranking.sorted(asked.question, own)[:4] if hard else []
         others += self._distractors(asked, asked.question)
         chosen = self._fitting([], others)
         self.rng.shuffle(chosen)
@@ -119,12 +115,7 @@ class Making:
         self, asked: Asked, question: str, *, without: Sequence[Asked] = ()
     ) -> list[Passage]:
         """What the words of the question find, but for what may answer it, in a drawn order."""
-        found = self.ranking.best(question, _RANKED + 8)
-        barred = [asked, *without]
-        kept = [
-            self.pool[i] for i in found if not any(each.may_answer(self.pool[i]) for each in barred)
-        ]
-        kept = kept[:_RANKED]
+        kept = self.pool.misleading(question, [asked, *without], _RANKED + 8)[:_RANKED]
         self.rng.shuffle(kept)
         return kept
 
