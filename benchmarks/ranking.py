@@ -38,17 +38,17 @@ class Ranking:
     def best(self, question: str, k: int) -> list[int]:
         """Places of the best texts, best first; fewer where fewer share a word."""
         scores: dict[int, float] = defaultdict(float)
-        for word in set(content_words(question)):
+        for word in dict.fromkeys(content_words(question)):  # in an order that is always the same
             for i, weight in self._weights.get(word, ()):
                 scores[i] += self._rarity[word] * weight
         return sorted(scores, key=lambda i: (-scores[i], i))[:k]
 
     def sorted(self, question: str, some: Sequence[T]) -> list[T]:
         """Other texts by the rarity of the words that they share with the question."""
-        asked = set(content_words(question))
+        asked = dict.fromkeys(content_words(question))
+        held = [set(content_words(each.text)) for each in some]
         scores = [
-            sum(self._rarity.get(word, 0.0) for word in asked & set(content_words(each.text)))
-            for each in some
+            sum(self._rarity.get(word, 0.0) for word in asked if word in words) for words in held
         ]
         order = sorted(range(len(some)), key=lambda i: (-scores[i], i))
         return [some[i] for i in order]
