@@ -1,5 +1,5 @@
 # One process that serves the page and the API over the library in /data.
-# Build: docker build -t attest .   Run: see compose.yaml and docs/serving.md
+# Build: docker build -t attest .   Run: see compose.yaml and docs/how-to/serve.md
 FROM python:3.11-slim AS build
 # A compiler makes the kernels of transformer/native; without them all works, more slowly.
 RUN apt-get update \

@@ -7,7 +7,7 @@ PIP_ARGS ?=
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 
-.PHONY: help install demo scratch test test-slow check fix bench clean
+.PHONY: help install demo scratch test test-slow check fix docs bench clean
 .DEFAULT_GOAL := help
 
 help:  ## show this list
@@ -31,7 +31,7 @@ test: .venv/developed .venv/models  ## run every test but the slow ones
 test-slow: .venv/developed .venv/models  ## run the slow tests too
 	$(BIN)/python -m pytest
 
-check: .venv/developed  ## lint, types, import rules; changes nothing
+check: docs  ## lint, types, import rules, the docs; changes nothing else
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check --no-fix .
 	$(BIN)/mypy
@@ -40,12 +40,16 @@ check: .venv/developed  ## lint, types, import rules; changes nothing
 fix: .venv/developed  ## format, and mend what can be mended by itself
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/python -m tests.docs.reference
+
+docs: .venv/developed  ## build the documentation into site/, to be opened in a browser
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 bench: .venv/benched .venv/models  ## measure against other tools, side by side
 	$(BIN)/python -m benchmarks
 
-clean:  ## remove .venv, .demo and .scratch
-	rm -rf .venv .demo .scratch
+clean:  ## remove .venv, .demo, .scratch and site
+	rm -rf .venv .demo .scratch site
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

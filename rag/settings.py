@@ -34,25 +34,76 @@ class Settings(BaseSettings):
         env_prefix=PREFIX, extra="forbid", frozen=True, env_ignore_empty=True
     )
 
-    home: Path = Field(default_factory=default_home)  # database, indexes and uploads
-    models_dir: Path = Field(default_factory=lambda: default_home() / "models")  # for every home
-    database_url: str | None = None  # of another database than <home>/attest.db, for many users
-    collection: str = Field(default="default", min_length=1)
-    encoder: str = DEFAULT_ENCODER  # a name of the manifest, or a folder
-    generator: str = DEFAULT_GENERATOR  # a name of the manifest, a folder, or a .gguf file
-    generator_url: str | None = None  # of an engine that writes in its place: http://host/v1
-    generator_model: str | None = None  # by that engine's name; None: the only one that it has
-    generator_key: str | None = Field(default=None, repr=False)  # that the engine wants to see
-    threads: int | None = Field(default=None, ge=1)  # cores to use; None: all of this process
-    remember_questions: bool = True  # and what was thought of answers, for `attest adapt`
-    ocr: bool = False  # read scanned pages by tesseract, if it is installed
-    host: str = "127.0.0.1"
-    port: int = Field(default=7860, ge=0, le=65535)
-    open: bool = False  # serve other machines without a password or a key
-    rate_limit: int = Field(default=600, ge=0)  # requests a minute of a caller; 0: as many as come
-    max_upload_mb: int = Field(default=100, ge=1)  # of one request
-    log_level: Literal["info", "warning", "error"] = "warning"  # info: a line for each request
-    language: Literal["auto", "en", "ko"] = "auto"  # of the page; auto follows the browser
+    home: Path = Field(
+        default_factory=default_home,
+        description="folder of the database, indexes and uploads; it can be copied while nothing "
+        "runs",
+    )
+    models_dir: Path = Field(
+        default_factory=lambda: default_home() / "models",
+        description="folder where models are kept, for every home",
+    )
+    database_url: str | None = Field(
+        default=None,
+        description="another database than `attest.db` in the home, for many users: "
+        "`postgresql+psycopg://user@host/name`",
+    )
+    collection: str = Field(
+        default="default", min_length=1, description="the collection that is meant if none is named"
+    )
+    encoder: str = Field(
+        default=DEFAULT_ENCODER,
+        description="a name that `attest models` lists, or a folder; a collection keeps the one "
+        "that it was made with",
+    )
+    generator: str = Field(
+        default=DEFAULT_GENERATOR,
+        description="a name that `attest models` lists, a folder, or a `.gguf` file",
+    )
+    generator_url: str | None = Field(
+        default=None,
+        description="address of an engine that writes in the generator's place and speaks OpenAI's "
+        "chat completions: `http://host/v1`",
+    )
+    generator_model: str | None = Field(
+        default=None, description="the model's name with that engine; if not set, its only one"
+    )
+    generator_key: str | None = Field(
+        default=None,
+        repr=False,
+        description="a key that the engine wants to see; better in the environment than in a file",
+    )
+    threads: int | None = Field(
+        default=None, ge=1, description="processor cores to use; if not set, all of this process"
+    )
+    remember_questions: bool = Field(
+        default=True,
+        description="keep the questions that are asked, the sources opened and the thumbs, in the "
+        "home, for `attest adapt`",
+    )
+    ocr: bool = Field(
+        default=False, description="read scanned pages and pictures by `tesseract`, if installed"
+    )
+    host: str = Field(default="127.0.0.1", description="address that `attest serve` listens on")
+    port: int = Field(default=7860, ge=0, le=65535, description="its port; 0 takes a free one")
+    open: bool = Field(
+        default=False, description="serve other machines without a password or a key"
+    )
+    rate_limit: int = Field(
+        default=600,
+        ge=0,
+        description="requests a minute of one caller, where others than this machine may come; 0: "
+        "as many as come",
+    )
+    max_upload_mb: int = Field(default=100, ge=1, description="megabytes of one request's files")
+    log_level: Literal["info", "warning", "error"] = Field(
+        default="warning",
+        description="of `attest serve`; `info` is a line for each request, without questions or "
+        "documents",
+    )
+    language: Literal["auto", "en", "ko"] = Field(
+        default="auto", description="of the page; `auto` follows the browser"
+    )
 
     @field_validator("generator_url")
     @classmethod

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from benchmarks import attention, followed
 from benchmarks.lets_go import PHRASES, Translator, trained, untrained
 
-_PAGE = Path(__file__).parents[2] / "docs/attention.md"
+_PAGE = Path(__file__).parents[2] / "docs/explanation/attention.md"
 
 
 @pytest.fixture(scope="module")

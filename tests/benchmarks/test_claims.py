@@ -372,7 +372,7 @@ def test_a_folder_without_an_encoder_is_told_in_a_line(
 def _commands(prefix: str) -> list[list[str]]:
     """The lines of the tutorial that hold this, without what stands before it, split as a shell
     splits them."""
-    lines = (ROOT / "docs/from-nothing.md").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "docs/tutorials/from-nothing.md").read_text(encoding="utf-8").splitlines()
     return [shlex.split(line.split(prefix)[1]) for line in lines if prefix in line]
 
 

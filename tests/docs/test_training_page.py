@@ -1,4 +1,4 @@
-"""The tables of docs/training.md name every setting, its choices and its default, and no other."""
+"""The tables of the training reference name every setting, its choices and its default."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from transformer.journal import Moment
 from transformer.lora import LoraConfig
 from transformer.training import TrainingConfig
 
-PAGE = (Path(__file__).parents[2] / "docs" / "training.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/reference/training.md").read_text(encoding="utf-8")
 
 SECTIONS = {
     "data": DataConfig,
