@@ -20,12 +20,12 @@ READER = "/home/you/attest"  # the checkout of whoever reads
 
 def steps() -> Iterator[tuple[str, str]]:
     """Each command that is shown with its output, and the output."""
-    yield from re.findall(r"^```sh\nattest (.+)\n```\n\n```text\n(.*?)^```", PAGE, re.S | re.M)
+    yield from re.findall(r"^```sh\nattest ([^\n]+)\n```\n\n```text\n(.*?)^```", PAGE, re.S | re.M)
 
 
 def pattern(output: str) -> str:
     """What matches an output of which lines are left out."""
-    return re.escape(output).replace("…\n", r"(?:.*\n)*?")
+    return re.escape(output).replace("…\\\n", r"(?:.*\n)*?")
 
 
 def test_left_out_lines_match_any_and_others_only_themselves() -> None:
