@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rag.confidence import JUDGED, MEANING
 from rag.settings import Settings
 from tests.docs import reference
 
@@ -45,6 +46,17 @@ def test_an_example_of_the_settings_file_can_be_read(tmp_path: Path) -> None:
         for block in re.findall(r"^`attest.toml`[^\n]*\n\n```toml\n(.*?)^```", text, re.S | re.M):
             (tmp_path / "attest.toml").write_text(block, encoding="utf-8")
             assert Settings(home=tmp_path).home == tmp_path
+
+
+def test_the_weights_that_are_told_are_those_that_decide() -> None:
+    page = (ROOT / "docs/explanation/support.md").read_text(encoding="utf-8")
+    told = re.findall(r"^\|[^|]+\| (−?[\d.]+)? \|(?: (−?[\d.]+))? \|$", page, re.M)
+    numbers = [tuple(float(n.replace("−", "-")) if n else None for n in row) for row in told]
+    named = [
+        (JUDGED.of[name], MEANING.of.get(name))
+        for name in ("near", "words", "numbers", "names", "answers", "decline")
+    ]
+    assert numbers == [*named, (JUDGED.bias, MEANING.bias)]
 
 
 def anchors(page: Path) -> set[str]:
