@@ -77,13 +77,13 @@ def _default(name: str, field: FieldInfo) -> str:
 
 
 def _takes(field: FieldInfo) -> str:
-    kind = field.annotation
+    kind: Any = field.annotation
     if isinstance(kind, UnionType):
         kind = get_args(kind)[0]
     if get_origin(kind) is Literal:
         return " or ".join(f'`"{choice}"`' for choice in get_args(kind))
     bounds = " ".join(_bounds(field))
-    return f"{KINDS[kind]}, {bounds}" if bounds else KINDS[kind]  # type: ignore[index]
+    return f"{KINDS[kind]}, {bounds}" if bounds else KINDS[kind]
 
 
 def _bounds(field: FieldInfo) -> Iterator[str]:
