@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from index import StorageError
 from index.jobs import Jobs, StoredJob
 from rag.errors import AttestError, NotFound
+from rag.threads import stand_back
 
 if TYPE_CHECKING:
     from rag.assistant import Assistant
@@ -92,6 +93,7 @@ class Worker:
         return job
 
     def _run(self) -> None:
+        stand_back()
         while not self._closing:
             self._woken.clear()
             try:

@@ -76,6 +76,7 @@ def create_app(assistant: Assistant) -> FastAPI:
     )
     app.state.assistant = assistant
     app.state.desk = Desk()
+    app.state.intake = Desk()
     app.state.warm = threading.Event()  # set once the models are loaded
     app.state.worker = Worker(assistant, KINDS)
     app.state.keys = Keys(assistant.catalog.database)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, BackgroundTasks
 from pydantic import BaseModel, ConfigDict, Field
 
-from rag import shapes
+from rag import history, shapes
 from rag.api.asking import Attest, Place
 from rag.records import Mode, Within
 
@@ -46,8 +46,11 @@ class SearchRequest(BaseModel):
 
 
 @router.post("/search")
-def search(attest: Attest, place: Place, request: SearchRequest) -> dict[str, Any]:
+def search(
+    attest: Attest, place: Place, request: SearchRequest, later: BackgroundTasks
+) -> dict[str, Any]:
     """The k best passages, as `attest search --json` prints them."""
+    where = place(request.collection)
     found = attest.search(
         request.query,
         k=request.k,
@@ -55,6 +58,11 @@ def search(attest: Attest, place: Place, request: SearchRequest) -> dict[str, An
         within=request.filters.within(),
         explain=request.explain,
         rerank=request.rerank,
-        collection=place(request.collection),
+        remember=False,
+        collection=where,
     )
+    # Behind the answer, which need not wait until others have written.
+    name = where or attest.settings.collection
+    if found.words.chunks:
+        later.add_task(history.remember, attest, found.query, name)
     return shapes.search(found)
