@@ -6,14 +6,17 @@ import time
 import uuid
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from rag import visitors
 from rag.access import ANYBODY
 from rag.api.metrics import Metrics
 from rag.logs import REQUEST
 
 _ID = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 _PAGE = "page"  # everything that is no route of the service's own
+_FRONT, _SHOWN = "/", 200  # where a browser comes in
 _QUIET = (_PAGE, "/health", "/ready", "/metrics", "/docs", "/docs/{name}")  # unless refused
 _REFUSED = 400
 _HEADERS = {
@@ -51,6 +54,8 @@ class Watch:
                 headers["x-request-id"] = number
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
+                if scope["path"] == _FRONT and status == _SHOWN:
+                    headers.append("set-cookie", _visitor(scope))
             await send(message)
 
         token = REQUEST.set(number)
@@ -75,3 +80,9 @@ class Watch:
                 "caller": caller.name,
             }
             _log.info("answered", extra={"fields": fields})
+
+
+def _visitor(scope: Scope) -> str:
+    connection = HTTPConnection(scope)
+    given = connection.cookies.get(visitors.COOKIE, "")
+    return visitors.cookie(given, secure=scope["scheme"] == "https")
