@@ -24,6 +24,7 @@ from rag.models import locate
 from rag.settings import load_settings
 
 _GRACE_S = 5  # for answers that are being written; a page keeps a connection while it is shown
+_TURN_S = 0.001  # that a thread keeps the interpreter while another one waits for it
 _LAST_S = 4  # for what does not end by then to be broken off
 
 
@@ -130,6 +131,9 @@ def serve(assistant: Assistant, listener: socket.socket, scratch: str) -> None:
     from ui.app import mount
     from ui.login import add_login
 
+    # A search gives the interpreter away some hundred times, and beside an answer it would wait for
+    # it so long each time.
+    sys.setswitchinterval(_TURN_S)
     app = create_app(assistant)
     add_login(app, assistant)
     config = uvicorn.Config(

@@ -1,6 +1,6 @@
 """Search over HTTP."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, BackgroundTasks
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,14 +11,16 @@ from rag.records import Mode, Within
 
 router = APIRouter(prefix="/api", tags=["search"])
 
+Some = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=100)]
+
 
 class Filters(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    documents: list[int | str] = []  # ids, paths or file names
-    paths: list[str] = []  # glob patterns, one of which the path or its end matches
-    media_types: list[str] = []  # one of these; text/* is any kind of text
-    tags: list[str] = []  # all of these
+    documents: list[int | str] = Field(default=[], max_length=10_000)  # ids, paths or file names
+    paths: Some = []  # glob patterns, one of which the path or its end matches
+    media_types: Some = []  # one of these; text/* is any kind of text
+    tags: Some = []  # all of these
     since: str | None = None  # ISO 8601 date or time of the file
     until: str | None = None
 

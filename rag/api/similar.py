@@ -15,6 +15,7 @@ from rag.api.desk import unless_gone
 from rag.api.documents import check_size
 from rag.api.search import Filters
 from rag.assistant import Assistant
+from rag.errors import AttestError
 from rag.loaders.names import sent_name
 from rag.similar import Similar
 from rag.uploads import safe_name
@@ -75,7 +76,10 @@ async def similar_to_file(
         with tempfile.TemporaryDirectory(prefix="attest-") as folder:
             kept = Path(folder) / name
             kept.write_bytes(file.file.read())
-            return attest.similar(kept, k=k, collection=where)
+            try:
+                return attest.similar(kept, k=k, collection=where)
+            except AttestError as error:  # which names where the file lay for a moment
+                raise type(error)(str(error).replace(str(kept), name)) from error
 
     found = await unless_gone(http.receive, partial(the_intake(http).run, work))
     return similar_text.shape(replace(found, query=name))

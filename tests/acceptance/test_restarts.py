@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ import pytest
 
 from rag import Assistant, Settings
 from rag.conversations import Conversations
+from tests.acceptance.processes import Child, Tell
 from tests.acceptance.served import Served, models, page, serving, soon
 
 pytestmark = [
@@ -82,20 +82,23 @@ def test_nothing_that_was_told_is_lost(
         if done.status_code == 200:
             told.extend(one["path"] for one in done.json()["documents"])
 
-    with serving(home, environment) as served, ThreadPoolExecutor(2) as pool:
+    with serving(home, environment) as served, ThreadPoolExecutor(3) as pool:
         asked = {"questions": _QUESTIONS}
         every = httpx.post(f"{served.address}/api/every", json=asked, timeout=60).json()["id"]
         files = [("files", (f"later-{n}.md", page(2000 + n))) for n in range(3)]
         query = {"background": "true"}
         put = httpx.post(f"{served.address}/api/documents", files=files, params=query, timeout=60)
         add = put.json()["id"]
-        with an_answer(served):
+        with an_answer(served), an_answer(served):  # whose readers take nothing more
+            waiting = pool.submit(_left_waiting, served.address)
             for number in range(400):
                 pool.submit(upload, served.address, number)
             soon(lambda: len(told) > 2 and jobs(served)[every]["done"] > 5)
             took = served.end(how)
         pool.shutdown(cancel_futures=True)
+        waiting.result()
         assert took < _GONE_S
+        assert served.process.returncode == (0 if how == signal.SIGTERM else -how)
     assert cells(home) > 5
 
     with serving(home, environment) as served:
@@ -125,34 +128,24 @@ def cells(home: Path) -> int:
 def test_a_question_whose_answer_was_broken_off_is_kept(
     home: Path, environment: dict[str, str]
 ) -> None:
-    """What the page stores before it answers is there after a kill, as stopped."""
+    """The page stores it before it answers; after a kill it is there, as stopped."""
     settings = Settings(home=home, encoder=environment["ATTEST_ENCODER"], threads=1)
+
+    def ask(tell: Tell) -> None:
+        with Assistant.open(settings) as attest:
+            talks = Conversations(attest)
+            kept = talks.begin("When is the lamp lit?")
+            for _ in talks.recorded(kept, attest.stream("When is the lamp lit?", mode="extract")):
+                tell("a piece")
+                time.sleep(60)
+
+    child = Child(ask)
+    assert child.first() == ["a piece"]
+    assert child.kill()
     with Assistant.open(settings) as attest:
-        kept = Conversations(attest).begin("When is the lamp lit?")
-        assert kept is not None  # and the process goes
-    with serving(home, environment) as served:
-        (head,) = httpx.get(f"{served.address}/api/conversations", timeout=60).json()[
-            "conversations"
-        ]
-        found = httpx.get(f"{served.address}/api/conversations/{head['id']}", timeout=60).json()
-    (message,) = found["messages"]
-    assert (message["question"], message["state"]) == ("When is the lamp lit?", "stopped")
-
-
-def test_a_server_that_is_told_to_end_is_gone_in_seconds(
-    home: Path, environment: dict[str, str]
-) -> None:
-    """With answers in hand and in line, one of whose readers takes nothing."""
-    with serving(home, environment) as served:
-        with an_answer(served), an_answer(served):
-            waiting = threading.Thread(target=_left_waiting, args=(served.address,))
-            waiting.start()
-            time.sleep(0.5)
-            took = served.end(signal.SIGTERM)
-        waiting.join(30)
-    assert took < _GONE_S
-    assert served.process.returncode == 0
-    assert "Traceback" not in served.said.read_text("utf-8")
+        (head,) = Conversations(attest).listed()
+        (message,) = Conversations(attest).read(head.uid).messages
+    assert (message.question, message.state) == ("When is the lamp lit?", "stopped")
 
 
 def _left_waiting(address: str) -> None:
