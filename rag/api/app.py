@@ -60,6 +60,7 @@ _ABOUT = {  # in the order of the page of documentation
     "history": "What is learned from.",
     "service": "Signing in, and whether all is well.",
 }
+_AT_ONCE = 16  # quick requests; each thread that ever computes keeps some megabytes for itself
 _HUNG_UP = 499  # nobody reads it; the log does
 
 
@@ -98,6 +99,7 @@ def create_app(assistant: Assistant) -> FastAPI:
 
 @asynccontextmanager
 async def _living(app: FastAPI) -> AsyncIterator[None]:
+    to_thread.current_default_thread_limiter().total_tokens = _AT_ONCE
     worker: Worker = app.state.worker
     worker.start()
     try:

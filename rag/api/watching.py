@@ -45,9 +45,10 @@ class Watch:
         given = Headers(scope=scope).get("x-request-id", "")
         number = given if _ID.fullmatch(given) else uuid.uuid4().hex[:16]
         status, began, app = 500, time.perf_counter(), scope["app"]
+        ended: float | None = None  # what is done behind an answer is none of its time
 
         async def noted(message: Message) -> None:
-            nonlocal status
+            nonlocal status, ended
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
@@ -57,6 +58,8 @@ class Watch:
                 if scope["path"] == _FRONT and status == _SHOWN:
                     headers.append("set-cookie", _visitor(scope))
             await send(message)
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                ended = time.perf_counter()
 
         token = REQUEST.set(number)
         try:
@@ -64,7 +67,7 @@ class Watch:
         finally:
             ours = scope["app"] is app  # the page is another application, behind this one
             route = getattr(scope.get("route"), "path", None) if ours else None
-            self._note(scope, route or _PAGE, status, time.perf_counter() - began)
+            self._note(scope, route or _PAGE, status, (ended or time.perf_counter()) - began)
             REQUEST.reset(token)
 
     def _note(self, scope: Scope, route: str, status: int, seconds: float) -> None:
