@@ -30,6 +30,7 @@ from benchmarks.processes import resident_bytes, running
 from benchmarks.table import Row, Table, as_json, show
 
 _HOST = "127.0.0.1"
+_ROOT = str(SAMPLES.parent)
 _LOOK_S = 1.0  # between two looks at the memory
 _SEARCH_MS = 300  # at most, for 95 of 100 searches while an ask runs
 _SETTLING = 0.2  # of the time: what is loaded once has been loaded by then
@@ -70,7 +71,8 @@ def measure(
     """Serve the home that the environment names, and send it requests for so long."""
     port = free_port()
     command = ["serve", "--host", _HOST, "--port", str(port)]
-    with running("rag.cli", command, environment) as program:
+    # The code beside this file, whichever is installed.
+    with running("rag.cli", command, {"PYTHONPATH": _ROOT, **environment}) as program:
         wait_for(program, port, "/ready")
         watched: Watched = []
         load = Load(f"http://{_HOST}:{port}", questions, texts, seconds, pause_s)

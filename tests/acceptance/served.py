@@ -16,6 +16,7 @@ from generator import checkpoint
 from tests.builders import spelling_encoder
 from tests.generator.builders import generator, loaded, tokenizer
 
+_ROOT = Path(__file__).resolve().parents[2]
 _START_S = 400.0  # a machine that is busy otherwise takes its time
 _END_S = 60.0
 
@@ -57,7 +58,12 @@ class Served:
 def serving(home: Path, environment: Mapping[str, str]) -> Iterator[Served]:
     """Serve a home until the block ends; models are loaded when it begins."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("ATTEST_")}
-    ours = {"ATTEST_HOME": str(home), "ATTEST_PORT": "0", "ATTEST_THREADS": "1"}
+    ours = {
+        "ATTEST_HOME": str(home),
+        "ATTEST_PORT": "0",
+        "ATTEST_THREADS": "1",
+        "PYTHONPATH": str(_ROOT),  # the code beside this file, whichever is installed
+    }
     home.mkdir(parents=True, exist_ok=True)
     said = home.parent / f"said-{time.monotonic_ns()}.txt"
     with (

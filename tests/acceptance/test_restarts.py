@@ -147,6 +147,7 @@ def test_a_question_whose_answer_was_broken_off_is_kept(
     child = Child(ask)
     assert child.first() == ["a piece"]
     assert child.kill()
+    child.told()
     with Assistant.open(settings) as attest:
         (head,) = Conversations(attest).listed()
         (message,) = Conversations(attest).read(head.uid).messages
