@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from index import StoredDocument
+from index.errors import UnknownDocument
 from rag.every_finding import Found, Sentence
 
 Place = tuple[int, int]  # a question's, and a document's id
@@ -64,11 +66,12 @@ class KeptCells:
             for line in _lines(file)
             if line["document"] == self._versions.get(line["document"][0])
         }
-        text, of = "", None
-        for question, document in sorted(kept, key=lambda place: place[1]):
-            if of != document:
-                text, of = text_of(document), document
-            yield (question, document), _found(kept[question, document], text)
+        places = sorted(kept, key=lambda place: place[1])
+        for document, of_it in groupby(places, key=lambda place: place[1]):
+            with suppress(UnknownDocument):  # it has just been removed
+                text = text_of(document)
+                for place in of_it:
+                    yield place, _found(kept[place], text)
 
     @contextmanager
     def noting(self) -> Iterator[Note]:
@@ -108,10 +111,14 @@ def _hashed(*told: object) -> str:
 
 
 def _make_room(root: Path, coming: Sequence[Path]) -> None:
-    others = [file for file in root.glob("*/*.jsonl") if file not in coming]
-    aged = sorted((file.stat().st_mtime, file.stat().st_size, file) for file in others)
+    aged = []
+    for file in root.glob("*/*.jsonl"):
+        with suppress(OSError):  # another process has made room
+            aged.append((file.stat().st_mtime, file.stat().st_size, file))
     total = sum(size for _, size, _ in aged)
-    for _, size, file in aged:
+    for _, size, file in sorted(aged):
+        if file in coming:
+            continue
         if total <= _MOST:
             return
         with suppress(OSError):
