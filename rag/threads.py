@@ -22,8 +22,10 @@ def stand_back() -> None:
     It cannot be taken back: a thread that stands back must do nothing else afterwards.
     """
     if sys.platform == "linux":
+        own = threading.get_native_id()
         with suppress(OSError):  # a sandbox may forbid it
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+            now = os.getpriority(os.PRIO_PROCESS, own)
+            os.setpriority(os.PRIO_PROCESS, own, now + _NICE)
 
 
 class Threads:

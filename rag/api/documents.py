@@ -65,6 +65,7 @@ async def upload(
     done: list[Outcome] = []
     work = partial(_read, attest, named, where, tags)
     await unless_gone(http.receive, partial(the_intake(http).do, work, done.append))
+    await to_thread.run_sync(_settle, attest, where)
     refused = all(one.status in ("empty", "unsupported", "failed") for one in done)
     return JSONResponse(shapes.outcomes(done), 422 if refused else 200)
 
@@ -81,7 +82,15 @@ def _put(
 def _read(
     attest: Assistant, named: Named, where: str | None, tags: Sequence[str]
 ) -> Iterator[Outcome]:
-    yield from attest.ingest_uploads(_keep(attest, named), where, tags=tags)
+    kept = _keep(attest, named)
+    yield from attest.ingest_uploads(kept, where, tags=tags, catch_up=False)
+
+
+def _settle(attest: Assistant, where: str | None) -> None:
+    """What was added can be found. Not by a thread that stands back: searches wait for it."""
+    name = where or attest.settings.collection
+    if attest.exists(name):
+        attest.opened(name).catch_up()
 
 
 def _keep(attest: Assistant, named: Named) -> list[pathlib.Path]:
