@@ -25,7 +25,7 @@ from rag.settings import load_settings
 
 _GRACE_S = 5  # for answers that are being written; a page keeps a connection while it is shown
 _TURN_S = 0.001  # that a thread keeps the interpreter while another one waits for it
-_LAST_S = 4  # for what does not end by then to be broken off
+_LAST_S = 3  # for what does not end by then to be broken off
 
 
 class CannotListen(AttestError):

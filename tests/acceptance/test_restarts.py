@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +25,8 @@ pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="signals are another thing there"),
 ]
 
-_GONE_S = 12.0  # five for what is being written, four for what does not end, and the process itself
+_GONE_S = 10.0  # five for what is being written, three for what does not end, and the process
+_BREATHS = 20  # as long as a small process takes here, on top: a busy machine takes its time
 _ANSWER_S = 300.0  # a machine that is busy otherwise takes its time
 _QUESTIONS = [f"When is the lamp number {number} lit?" for number in range(12)]
 
@@ -60,6 +63,13 @@ def an_answer(served: Served) -> Iterator[Iterator[str]]:
             if line.startswith("data: {") and "content" in line:
                 break
         yield lines
+
+
+def breath() -> float:
+    """Seconds that the smallest of processes takes now."""
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-I", "-S", "-c", ""], check=True)
+    return time.monotonic() - began
 
 
 def jobs(served: Served) -> dict[int, dict[str, Any]]:
@@ -99,10 +109,11 @@ def test_nothing_that_was_told_is_lost(
             for number in range(400):
                 pool.submit(upload, served.address, number)
             soon(lambda: len(told) > 2 and jobs(served)[every]["done"] > 5)
+            slack = _BREATHS * breath()
             took = served.end(how)
         pool.shutdown(cancel_futures=True)
         waiting.result()
-        assert took < _GONE_S
+        assert took < _GONE_S + slack
         assert served.process.returncode == (0 if how == signal.SIGTERM else -how)
     assert cells(home) > 5
 
