@@ -41,7 +41,7 @@ class Peak:
     def _follow(self) -> None:
         while not self._ended.wait(_POLL_S):
             for pid in _family(self._process.pid):
-                if size := _highest_kib(pid):
+                if size := _kib(pid, "VmHWM:"):
                     self._highest[pid] = size
 
 
@@ -104,9 +104,14 @@ def _family(pid: int) -> Iterator[int]:
             yield from _family(int(child))
 
 
-def _highest_kib(pid: int) -> int:
+def resident_bytes(pid: int) -> int:
+    """Of a process and its children, now; what they share counts for each."""
+    return 1024 * sum(_kib(each, "VmRSS:") for each in _family(pid))
+
+
+def _kib(pid: int, what: str) -> int:
     for line in _text(Path(f"/proc/{pid}/status")).splitlines():
-        if line.startswith("VmHWM:"):
+        if line.startswith(what):
             return int(line.split()[1])
     return 0
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, exists, func, select
+from sqlalchemy import Connection, bindparam, exists, func, select
 
 from index.codec import decode
 from index.reads import by_id
@@ -18,6 +18,10 @@ from index.records import (
 )
 from index.schema import ChangeRow, ChunkRow, DocumentRow, VectorRow
 from index.titles import found_title
+
+_latest = select(func.max(ChangeRow.seq)).where(  # made once: each search asks for it
+    ChangeRow.collection_id == bindparam("collection"), ChangeRow.side == bindparam("side")
+)
 
 
 def live(connection: Connection, ids: Ids) -> set[int]:
@@ -157,8 +161,8 @@ def vectors_by_key(
 
 def latest(connection: Connection, collection_id: int, side: Side) -> int:
     """The `seq` of the newest change of a side, 0 before the first."""
-    mine = (ChangeRow.collection_id == collection_id, ChangeRow.side == side)
-    return connection.execute(select(func.max(ChangeRow.seq)).where(*mine)).scalar() or 0
+    given = {"collection": collection_id, "side": side}
+    return connection.execute(_latest, given).scalar() or 0
 
 
 def changes(

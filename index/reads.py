@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
-from sqlalchemy import ColumnElement, Connection, func, or_, select
+from sqlalchemy import ColumnElement, Connection, bindparam, func, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from index.errors import AmbiguousDocument, UnknownCollection, UnknownDocument
@@ -33,6 +33,7 @@ _collections = select(
     CollectionRow.adapter_id,
     CollectionRow.rerank_weight,
 )
+_named = _collections.where(CollectionRow.name == bindparam("name"))  # made once: often asked
 # What is searched of a document: its chunks for the model that the collection has now.
 _active = (
     select(CollectionRow.model_fingerprint)
@@ -89,7 +90,7 @@ def collections(connection: Connection) -> list[StoredCollection]:
 
 
 def collection(connection: Connection, name: str) -> StoredCollection:
-    row = connection.execute(_collections.where(CollectionRow.name == name)).first()
+    row = connection.execute(_named, {"name": name}).first()
     if row is None:
         raise UnknownCollection(name, [known.name for known in collections(connection)])
     return _collection(row)

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from index.keys import Access, Keys, StoredKey
 from rag.errors import AttestError, UsageError
@@ -93,6 +94,14 @@ def check_address(settings: "Settings", keys: Keys) -> None:
             "password with `attest password`, make a key with `attest keys create`, or say "
             "--open if everybody may read and change this library"
         )
+
+
+def host_of(told: str) -> str:
+    """The name in a Host header, without its port; "" where it cannot be read."""
+    try:
+        return urlsplit(f"//{told}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def is_loopback(host: str) -> bool:

@@ -14,6 +14,7 @@ from index import StoredDocument
 from rag.errors import TooLong, UsageError
 from rag.every_finding import Finder, Found
 from rag.every_judging import Asking, Counterparts, Judged, Others, judge
+from rag.every_kept import KeptCells
 from rag.loaders.cleaning import clean, is_blank
 from rag.records import EVERYWHERE, Within
 
@@ -128,7 +129,8 @@ class Every:
     def fill(self, stop: Stop = lambda: False) -> Iterator[Cell]:
         """Cells as they are found, then those that a comparison of all documents has changed.
 
-        Called again after a stop, it goes on where it was.
+        Called again after a stop, it goes on where it was; so does the same table after a restart,
+        with what was found before (`rag.every_kept`).
 
         Args:
             stop: asked before each cell
@@ -138,16 +140,9 @@ class Every:
             ModelMissing: the encoder that made the vectors is not here any more.
         """
         if self.done < self.total:
-            finder = self._finder()
-            for place, document in self._places():
-                if (place, document) in self._found:
-                    continue
-                if stop():
-                    return
-                by_meaning = self._speaks(self.questions[place])
-                found = finder.look(self.questions[place], document, by_meaning=by_meaning)
-                self._found[place, document] = found
-                yield self._judged(place, document, None)
+            yield from self._look(self._finder(), stop)
+            if self.done < self.total:
+                return
         for place in range(len(self.questions)):
             found_here = [self._found[place, document.id] for document in self.documents]
             counterparts = Counterparts(found_here)
@@ -156,6 +151,32 @@ class Every:
                 others = counterparts.besides(found)
                 if (cell := self._judged(place, row.id, others)) != before:
                     yield cell
+
+    def _look(self, finder: Finder, stop: Stop) -> Iterator[Cell]:
+        kept = KeptCells(
+            self._attest.settings.home, self._made_by(), self.questions, self.documents
+        )
+        for (place, document), found in kept.read(self._attest.catalog.text):
+            if (place, document) not in self._found:
+                self._found[place, document] = found
+                yield self._judged(place, document, None)
+        with kept.noting() as note:
+            for place, document in self._places():
+                if (place, document) in self._found:
+                    continue
+                if stop():
+                    return
+                by_meaning = self._speaks(self.questions[place])
+                found = finder.look(self.questions[place], document, by_meaning=by_meaning)
+                self._found[place, document] = found
+                note((place, document), found)
+                yield self._judged(place, document, None)
+
+    def _made_by(self) -> list[object]:
+        """What a cell depends on, but for question, document, and what other documents say."""
+        stored = self._attest.catalog.collection(self._name)
+        model = stored.model.fingerprint
+        return [stored.uid, model, stored.adapter_id, stored.fusion_weight]
 
     @property
     def asking(self) -> Asking:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from index import StorageError
 from index.jobs import Jobs, StoredJob
 from rag.errors import AttestError, NotFound
+from rag.threads import stand_back
 
 if TYPE_CHECKING:
     from rag.assistant import Assistant
@@ -70,14 +71,21 @@ class Worker:
     def start(self) -> None:
         self._thread.start()
 
-    def close(self, grace_s: float = 10) -> None:
-        """Stop. The job that is being done waits for the next process."""
+    def wind_down(self) -> None:
+        """Take no further job, and end the one in hand at its next step. Waits for nothing."""
         self._closing = True
         if (task := self._task) is not None:
             task.closing = True
         self._woken.set()
+
+    def close(self, grace_s: float = 2) -> None:
+        """Stop. The job that is being done waits for the next process."""
+        self.wind_down()
         if self._thread.is_alive():
             self._thread.join(grace_s)
+        if self._thread.is_alive() and (task := self._task) is not None:  # in a long step
+            with suppress(StorageError):
+                self.jobs.give_back(task.job.id)
 
     def put(self, kind: str, collection: str, arguments: Mapping[str, Any]) -> StoredJob:
         """Have something done.
@@ -92,6 +100,7 @@ class Worker:
         return job
 
     def _run(self) -> None:
+        stand_back()
         while not self._closing:
             self._woken.clear()
             try:

@@ -105,6 +105,7 @@ class Library:
         *,
         tags: Sequence[str] = (),
         stop: Stop = never,
+        catch_up: bool = True,
     ) -> Iterator[Outcome]:
         """Add files and folders; each file's outcome as soon as it is stored.
 
@@ -115,6 +116,7 @@ class Library:
             collection: where to
             tags: put on every document
             stop: asked between documents; what was done until then is kept
+            catch_up: have the indexes take it in at the end, which the next search would have to do
         """
         name = collection or self.settings.collection
         run = self._run(name, tags, stop)
@@ -124,7 +126,7 @@ class Library:
             return
         for _ in run.complete():
             pass
-        if not stop():
+        if catch_up and not stop():
             self.opened(name).catch_up()
 
     def sync(
@@ -199,10 +201,11 @@ class Library:
         *,
         tags: Sequence[str] = (),
         stop: Stop = never,
+        catch_up: bool = True,
     ) -> Iterator[Outcome]:
         """As `ingest`, and lets go of kept files that nothing could be read from."""
         try:
-            yield from self.ingest(files, collection, tags=tags, stop=stop)
+            yield from self.ingest(files, collection, tags=tags, stop=stop, catch_up=catch_up)
         finally:
             self.let_go(files)
 

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import unicodedata
+import uuid
 from contextlib import suppress
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def keep(home: Path, name: str, content: bytes) -> Path:
     folder = home / "uploads" / hashlib.sha256(content).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / safe_name(name)
-    aside = folder / f".{os.getpid()}.tmp"
+    aside = folder / f".{uuid.uuid4().hex}.tmp"  # the same file may come twice at once
     aside.write_bytes(content)
     os.replace(aside, file)
     return file

@@ -24,14 +24,16 @@ def add(attest: "Assistant", task: Task) -> Mapping[str, Any]:
     total = attest.count_files(there)
     task.progress(0, total)
     done = []
-    outcomes = attest.ingest(
-        there, task.job.collection, tags=task.job.arguments["tags"], stop=task.stop
-    )
-    for outcome in outcomes:
-        done.append(outcome)
-        task.progress(len(done), max(total, len(done)), Path(outcome.path).name)
-    if not task.closing:
-        attest.let_go(files)
+    try:
+        outcomes = attest.ingest(
+            there, task.job.collection, tags=task.job.arguments["tags"], stop=task.stop
+        )
+        for outcome in outcomes:
+            done.append(outcome)
+            task.progress(len(done), max(total, len(done)), Path(outcome.path).name)
+    finally:
+        if not task.closing:
+            attest.let_go(files)
     return shapes.outcomes(done)
 
 
@@ -55,13 +57,19 @@ def report_page(attest: "Library", job_id: int) -> Path:
 
 def forget(library: "Library", collection: str | None = None) -> None:
     """Delete what jobs of a collection, or of all, have left behind: it names documents."""
+    from rag import every_kept
+
+    every_kept.forget(library.settings.home)
     jobs = Jobs(library.catalog.database, "nobody")
     for key in jobs.forget(collection):
         report_page(library, key).unlink(missing_ok=True)
 
 
 def every(attest: "Assistant", task: Task) -> Mapping[str, Any]:
-    """Put questions to every document."""
+    """Put questions to every document.
+
+    Begun again, it finds the cells that were found, and goes on behind them.
+    """
     from rag import every_export
 
     given = task.job.arguments

@@ -2,11 +2,14 @@
 
 import errno
 import os
+import shutil
 import signal
 import socket
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
+from types import FrameType
 
 import uvicorn
 
@@ -16,10 +19,13 @@ from rag import logs
 from rag.access import check_address
 from rag.assistant import Assistant
 from rag.errors import AttestError
+from rag.jobs import Worker
 from rag.models import locate
 from rag.settings import load_settings
 
 _GRACE_S = 5  # for answers that are being written; a page keeps a connection while it is shown
+_TURN_S = 0.001  # that a thread keeps the interpreter while another one waits for it
+_LAST_S = 3  # for what does not end by then to be broken off
 
 
 class CannotListen(AttestError):
@@ -27,7 +33,28 @@ class CannotListen(AttestError):
 
 
 class Server(uvicorn.Server):
-    """Says where it can be reached, once it can."""
+    """Says where it can be reached, once it can, and ends in time once it is told to.
+
+    Args:
+        config: as uvicorn has it
+        ending: called as soon as it is told to end
+        scratch: a folder that goes with the process
+    """
+
+    def __init__(self, config: uvicorn.Config, ending: Callable[[], None], scratch: str) -> None:
+        super().__init__(config)
+        self._ending = ending
+        self._scratch = scratch
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if not self.should_exit:
+            self._ending()
+            # What runs in a thread cannot be ended from outside: a model that is in the middle of
+            # a long text, say. As after a kill, nothing is lost of what was reported done.
+            last = threading.Timer(_GRACE_S + _LAST_S, _break_off, [self._scratch])
+            last.daemon = True
+            last.start()
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -50,7 +77,7 @@ def main() -> int:
             tempfile.TemporaryDirectory(prefix="attest-", ignore_cleanup_errors=True) as folder,
         ):
             os.environ.setdefault("GRADIO_TEMP_DIR", folder)  # its own default is shared by users
-            serve(assistant, listener)
+            serve(assistant, listener, folder)
     except (AttestError, StorageError) as error:
         print(f"attest: {error}", file=sys.stderr)
         return error.exit_code
@@ -85,8 +112,13 @@ def listening(host: str, port: int) -> socket.socket:
     return listener
 
 
-def serve(assistant: Assistant, listener: socket.socket) -> None:
+def serve(assistant: Assistant, listener: socket.socket, scratch: str) -> None:
     """Run until the process is told to end.
+
+    Args:
+        assistant: what is served
+        listener: where
+        scratch: a folder that goes with the process
 
     Raises:
         ModelMissing: a model that the page needs is not on this machine.
@@ -99,6 +131,9 @@ def serve(assistant: Assistant, listener: socket.socket) -> None:
     from ui.app import mount
     from ui.login import add_login
 
+    # A search gives the interpreter away some hundred times, and beside an answer it would wait for
+    # it so long each time.
+    sys.setswitchinterval(_TURN_S)
     app = create_app(assistant)
     add_login(app, assistant)
     config = uvicorn.Config(
@@ -108,7 +143,8 @@ def serve(assistant: Assistant, listener: socket.socket) -> None:
         timeout_graceful_shutdown=_GRACE_S,
     )
     threading.Thread(target=_warm, args=(assistant, app.state.warm), daemon=True).start()
-    Server(config).run(sockets=[listener])
+    worker: Worker = app.state.worker
+    Server(config, worker.wind_down, scratch).run(sockets=[listener])
 
 
 def _warm(assistant: Assistant, warm: threading.Event) -> None:
@@ -120,6 +156,12 @@ def _warm(assistant: Assistant, warm: threading.Event) -> None:
             pass
     except Exception as error:
         print(f"attest: the models could not be loaded: {error}", file=sys.stderr, flush=True)
+
+
+def _break_off(scratch: str) -> None:
+    shutil.rmtree(scratch, ignore_errors=True)
+    sys.stderr.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from threading import Thread
 from typing import Generic, TypeVar
 
+from rag.threads import stand_back
+
 T = TypeVar("T")
 Watch = Callable[[str, float], None]  # what is being done, and the share of it that is done
 
@@ -28,6 +30,7 @@ class _Run(Thread, Generic[T]):
         self.error: Exception | None = None
 
     def run(self) -> None:
+        stand_back()
         try:
             self.results.append(self._work(self._watch))
         except Exception as error:

@@ -18,6 +18,7 @@ from rag.assistant import Assistant
 from rag.ingest import Outcome
 from rag.library import Stop, never
 from rag.sources import stored_path
+from rag.threads import stand_back
 
 _LOOK_S = 0.5  # between two looks at what is stored already
 _PAUSE = 4  # times as long as a look took, at least
@@ -99,6 +100,7 @@ class _Run(Thread):
         self._halted = stop  # a thread has a _stop of its own
 
     def run(self) -> None:
+        stand_back()
         try:
             for outcome in self._assistant.ingest_uploads(self.files, stop=self._halted):
                 self.outcomes.append(outcome)

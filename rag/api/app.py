@@ -60,6 +60,7 @@ _ABOUT = {  # in the order of the page of documentation
     "history": "What is learned from.",
     "service": "Signing in, and whether all is well.",
 }
+_AT_ONCE = 16  # quick requests; each thread that ever computes keeps some megabytes for itself
 _HUNG_UP = 499  # nobody reads it; the log does
 
 
@@ -76,6 +77,7 @@ def create_app(assistant: Assistant) -> FastAPI:
     )
     app.state.assistant = assistant
     app.state.desk = Desk()
+    app.state.intake = Desk()
     app.state.warm = threading.Event()  # set once the models are loaded
     app.state.worker = Worker(assistant, KINDS)
     app.state.keys = Keys(assistant.catalog.database)
@@ -97,6 +99,7 @@ def create_app(assistant: Assistant) -> FastAPI:
 
 @asynccontextmanager
 async def _living(app: FastAPI) -> AsyncIterator[None]:
+    to_thread.current_default_thread_limiter().total_tokens = _AT_ONCE
     worker: Worker = app.state.worker
     worker.start()
     try:

@@ -63,6 +63,12 @@ def the_desk(request: Request) -> Desk:
     return desk
 
 
+def the_intake(request: Request) -> Desk:
+    """Where files are read, and made part of the library while somebody waits for it."""
+    intake: Desk = request.app.state.intake
+    return intake
+
+
 def the_worker(request: Request) -> Worker:
     """Who does the jobs."""
     worker: Worker = request.app.state.worker

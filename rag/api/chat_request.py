@@ -1,17 +1,21 @@
 """What OpenAI's clients send to have a chat answered."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 from rag.api.errors import BadRequest
-from rag.errors import UsageError
 from rag.records import AnswerMode
 
 if TYPE_CHECKING:
     from generator import Sampling
 
 NAME = "attest"  # of the model; attest:NAME answers from the collection NAME
+
+
+def whole(text: str) -> str:
+    """Without halves of letters, which JSON can hold and nothing can encode."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 class TextPart(BaseModel):
@@ -26,8 +30,8 @@ class Message(BaseModel):
     @property
     def text(self) -> str:
         if isinstance(self.content, list):
-            return "".join(part.text for part in self.content)
-        return self.content or ""
+            return whole("".join(part.text for part in self.content))
+        return whole(self.content or "")
 
 
 class StreamOptions(BaseModel):
@@ -47,12 +51,12 @@ class ChatRequest(BaseModel):
     stream_options: StreamOptions | None = None
     mode: AnswerMode = "auto"
     collection: str | None = None
-    documents: list[int | str] = []
+    documents: list[int | str] = Field(default=[], max_length=1000)
     max_tokens: int | None = Field(default=None, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
-    stop: str | list[str] | None = Field(default=None, max_length=16)
+    stop: str | Annotated[list[str], Field(max_length=16)] | None = None
     seed: int | None = Field(default=None, ge=-(2**63), lt=2**63)
     n: int | None = Field(default=None, ge=1)
     logprobs: bool | None = None
@@ -106,11 +110,11 @@ class ChatRequest(BaseModel):
         """The user's turns: earlier ones, and last the one to answer.
 
         Raises:
-            UsageError: there is none.
+            BadRequest: there is none.
         """
         turns = [message.text for message in self.messages if message.role == "user"]
         if not turns:
-            raise UsageError("messages hold no user turn to answer")
+            raise BadRequest("messages hold no user turn to answer: add one", "messages")
         return turns
 
     @property

@@ -1,8 +1,9 @@
 """The desk where long work is done: so many at once, so many in line, and none for who has left.
 
 Work is an iterator that gives something often, also where there is nothing to show yet. Each step
-runs in a thread. A client that hangs up has its work closed within a step, in line or not; one
-that reads slowly does not hold up the work, whose result waits for it.
+runs in a thread that stands back: a search that comes meanwhile goes first. A client that hangs up
+has its work closed within a step, in line or not; one that reads slowly does not hold up the work,
+whose result waits for it.
 """
 
 import math
@@ -12,12 +13,13 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 import anyio
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from rag.api.errors import TooMany
+from rag.threads import Threads
 
 T = TypeVar("T")
 Put = Callable[[str], None]
@@ -47,7 +49,7 @@ class Desk:
 
     def __init__(self, at_once: int = _AT_ONCE, in_line: int = _IN_LINE) -> None:
         self._places = anyio.Semaphore(at_once)
-        self._threads = CapacityLimiter(2 * at_once)  # so that nothing else waits for these
+        self._threads = Threads(2 * at_once, "desk")  # as many again, for what is to be closed
         self._in_line = in_line
         self.working = 0
         self.waiting = 0
@@ -59,15 +61,13 @@ class Desk:
             Busy: too many wait already.
         """
         async with self._turn():
-            work = _Steps(await to_thread.run_sync(begin, limiter=self._threads))
+            work = _Steps(await self._threads.run(begin))
             try:
-                while (
-                    one := await to_thread.run_sync(work.next, limiter=self._threads)
-                ) is not _END:
+                while (one := await self._threads.run(work.next)) is not _END:
                     take(one)
             finally:
                 with anyio.CancelScope(shield=True):
-                    await to_thread.run_sync(work.close, limiter=self._threads)
+                    await self._threads.run(work.close)
 
     async def run(self, work: Callable[[], T]) -> T:
         """As `do`, for work in one piece, which nothing ends before its time."""

@@ -1,20 +1,30 @@
 """Documents over HTTP: list, upload, read, remove."""
 
+import pathlib
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
+from anyio import to_thread
 from fastapi import APIRouter, File, Path, Query, Request, UploadFile
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict
 
+from index.jobs import StoredJob
 from rag import shapes
-from rag.api.asking import LARGEST_ID, Attest, Place, the_worker
+from rag.api.asking import LARGEST_ID, Attest, Place, the_intake, the_worker
+from rag.api.desk import unless_gone
+from rag.assistant import Assistant
 from rag.errors import TooLong
+from rag.ingest import Outcome
+from rag.jobs import Worker
 from rag.library import tag_name
 from rag.loaders.names import sent_name
 from rag.uploads import safe_name
 
 router = APIRouter(prefix="/api/documents", tags=["documents"])
 
+Named = Sequence[tuple[str, UploadFile]]  # by safe names
 Id = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
 
@@ -31,7 +41,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("", responses=_ANSWERS)
-def upload(
+async def upload(
     attest: Attest,
     place: Place,
     http: Request,
@@ -46,20 +56,45 @@ def upload(
     large (413) refuses all of them.
     """
     where = place(collection)
-    names = [safe_name(sent_name(file.filename or "")) for file in files]
+    named = [(safe_name(sent_name(file.filename or "")), file) for file in files]
     for file in files:
         check_size(file, attest.settings.max_upload_mb)
-    kept = [
-        attest.keep_upload(name, file.file.read()) for name, file in zip(names, files, strict=True)
-    ]
     if background:
-        home, name = attest.settings.home, where or attest.settings.collection
-        paths = [file.relative_to(home).as_posix() for file in kept]
-        given = {"files": paths, "tags": [tag_name(tag) for tag in tags]}
-        return JSONResponse(shapes.job(the_worker(http).put("add", name, given)), 202)
-    done = list(attest.ingest_uploads(kept, where, tags=tags))
+        put = partial(_put, attest, the_worker(http), named, where, tags)
+        return JSONResponse(shapes.job(await to_thread.run_sync(put)), 202)
+    done: list[Outcome] = []
+    work = partial(_read, attest, named, where, tags)
+    await unless_gone(http.receive, partial(the_intake(http).do, work, done.append))
+    await to_thread.run_sync(_settle, attest, where)
     refused = all(one.status in ("empty", "unsupported", "failed") for one in done)
     return JSONResponse(shapes.outcomes(done), 422 if refused else 200)
+
+
+def _put(
+    attest: Assistant, worker: Worker, named: Named, where: str | None, tags: Sequence[str]
+) -> StoredJob:
+    given = [tag_name(tag) for tag in tags]
+    home, name = attest.settings.home, where or attest.settings.collection
+    paths = [file.relative_to(home).as_posix() for file in _keep(attest, named)]
+    return worker.put("add", name, {"files": paths, "tags": given})
+
+
+def _read(
+    attest: Assistant, named: Named, where: str | None, tags: Sequence[str]
+) -> Iterator[Outcome]:
+    kept = _keep(attest, named)
+    yield from attest.ingest_uploads(kept, where, tags=tags, catch_up=False)
+
+
+def _settle(attest: Assistant, where: str | None) -> None:
+    """What was added can be found. Not by a thread that stands back: searches wait for it."""
+    name = where or attest.settings.collection
+    if attest.exists(name):
+        attest.opened(name).catch_up()
+
+
+def _keep(attest: Assistant, named: Named) -> list[pathlib.Path]:
+    return [attest.keep_upload(name, file.file.read()) for name, file in named]
 
 
 @router.get("/{document_id}/text")

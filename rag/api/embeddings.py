@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from rag.api.asking import Attest, Place, the_desk
-from rag.api.chat_request import NAME
+from rag.api.chat_request import NAME, whole
 from rag.api.desk import unless_gone
 from rag.api.errors import BadRequest
 from rag.errors import TooLong
@@ -40,7 +40,7 @@ class EmbeddingsRequest(BaseModel):
             BadRequest: there is none, there are too many, or token ids instead.
         """
         given = [self.input] if isinstance(self.input, str) else self.input
-        texts = [one for one in given if isinstance(one, str)]
+        texts = [whole(one) for one in given if isinstance(one, str)]
         if len(texts) < len(given):
             raise BadRequest(
                 "input holds token ids, which belong to another model's tokenizer: send text "
@@ -84,6 +84,8 @@ def _embedded(
     """Vectors of some texts after others, and how many tokens they had."""
     from transformer.errors import LengthError
 
+    if collection not in (None, attest.settings.collection):
+        attest.catalog.collection(collection)  # raises where there is none
     embedder = attest.encoders.of(collection or attest.settings.collection)
     query = request.input_type == "query"
     encode = embedder.embed_queries if query else embedder.embed_documents

@@ -131,6 +131,13 @@ def _invalid(request: Request, error: Exception) -> JSONResponse:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body")
     message, status = f"{where}: {first['msg']}", 422
+    if first["type"] == "json_invalid":
+        message = f"the body is no JSON: {first['ctx']['error']}, at character {where}"
+        where = ""
+    elif not where and first["type"] in ("missing", "model_attributes_type"):
+        message = "the body is no JSON object: send one, with Content-Type: application/json"
+    elif not where:
+        message = first["msg"].removeprefix("Value error, ")
     if request.url.path.startswith("/v1/"):
         status = 400
     elif where.startswith("files"):  # a part without a name is no file to the form's reader

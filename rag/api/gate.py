@@ -5,7 +5,7 @@ the names that mean this machine: a page elsewhere can have its own name lead he
 read what the browser reads. As soon as there is a password or a key, one of them has to be shown.
 """
 
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from anyio import CapacityLimiter, to_thread
 from starlette.datastructures import Headers
@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from index import StorageError
 from index.keys import Keys
-from rag.access import Caller, NotAllowed, is_loopback
+from rag.access import Caller, NotAllowed, host_of, is_loopback
 from rag.api.errors import error_response, of_attest, of_storage
 from rag.api.limits import Rate
 from rag.errors import AttestError
@@ -89,7 +89,7 @@ class Gate:
         return caller
 
     def _unguarded(self, headers: Headers, address: str) -> Caller:
-        name = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        name = host_of(headers.get("host", ""))
         if self._local and not is_loopback(name):
             raise NotAllowed(
                 f"this service is for its own machine, and {name!r} is another's name: open it as "
@@ -161,4 +161,4 @@ def _same_origin(connection: HTTPConnection) -> bool:
     if (site := headers.get("sec-fetch-site")) is not None:
         return site in ("same-origin", "none")
     origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == headers.get("host")
+    return origin is None or origin.partition("://")[2] == headers.get("host")

@@ -7,10 +7,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from index.jobs import StoredJob
 from rag import shapes
 from rag.api.asking import Attest, Place, the_desk, the_worker
 from rag.api.desk import unless_gone
 from rag.api.search import Filters
+from rag.assistant import Assistant
+from rag.jobs import Worker
 
 router = APIRouter(prefix="/api", tags=["report"])
 
@@ -32,13 +35,11 @@ async def report(
     """The library in groups, as `attest report --json` prints it."""
     where = place(request.collection)
     if request.background:
-        name = where or attest.settings.collection
-        given = request.model_dump(include={"clusters", "by", "outliers"})
-        put = partial(the_worker(http).put, "report", name, given)
-        job = await the_desk(http).quick(put)
-        return JSONResponse(shapes.job(job), 202)
+        put = partial(_put, attest, the_worker(http), where, request)
+        return JSONResponse(shapes.job(await the_desk(http).quick(put)), 202)
 
     def work() -> dict[str, Any]:
+        _must_be(attest, where)
         made = attest.report(
             clusters=request.clusters,
             by=request.by,
@@ -48,6 +49,18 @@ async def report(
         return shapes.report(made)
 
     return JSONResponse(await unless_gone(http.receive, lambda: the_desk(http).run(work)))
+
+
+def _put(attest: Assistant, worker: Worker, where: str | None, request: ReportRequest) -> StoredJob:
+    _must_be(attest, where)
+    given = request.model_dump(include={"clusters", "by", "outliers"})
+    return worker.put("report", where or attest.settings.collection, given)
+
+
+def _must_be(attest: Assistant, where: str | None) -> None:
+    """A collection that is named is there; the one of the settings may be still to come."""
+    if where not in (None, attest.settings.collection):
+        attest.catalog.collection(where)
 
 
 class EveryRequest(BaseModel):

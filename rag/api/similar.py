@@ -2,18 +2,22 @@
 
 import tempfile
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, File, Query, UploadFile
+from fastapi import APIRouter, File, Query, Request, UploadFile
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rag import similar_text
-from rag.api.asking import Attest, Place
+from rag.api.asking import Attest, Place, the_intake
+from rag.api.desk import unless_gone
 from rag.api.documents import check_size
 from rag.api.search import Filters
 from rag.assistant import Assistant
+from rag.errors import AttestError
 from rag.loaders.names import sent_name
+from rag.similar import Similar
 from rag.uploads import safe_name
 
 router = APIRouter(prefix="/api/similar", tags=["search"])
@@ -56,18 +60,26 @@ def similar_to(attest: Assistant, request: SimilarRequest, where: str | None) ->
 
 
 @router.post("/file")
-def similar_to_file(
+async def similar_to_file(
     attest: Attest,
     place: Place,
+    http: Request,
     file: Annotated[UploadFile, File()],
     k: K = 5,
     collection: str | None = None,
 ) -> dict[str, Any]:
     """The documents nearest to a file, which is read and not stored."""
-    name = safe_name(sent_name(file.filename or ""))
+    name, where = safe_name(sent_name(file.filename or "")), place(collection)
     check_size(file, attest.settings.max_upload_mb)
-    with tempfile.TemporaryDirectory(prefix="attest-") as folder:
-        kept = Path(folder) / name
-        kept.write_bytes(file.file.read())
-        found = attest.similar(kept, k=k, collection=place(collection))
+
+    def work() -> Similar:
+        with tempfile.TemporaryDirectory(prefix="attest-") as folder:
+            kept = Path(folder) / name
+            kept.write_bytes(file.file.read())
+            try:
+                return attest.similar(kept, k=k, collection=where)
+            except AttestError as error:  # which names where the file lay for a moment
+                raise type(error)(str(error).replace(str(kept), name)) from error
+
+    found = await unless_gone(http.receive, partial(the_intake(http).run, work))
     return similar_text.shape(replace(found, query=name))

@@ -36,6 +36,10 @@ class Child:
         self._wait()
         return self.status == -signal.SIGKILL
 
+    def first(self) -> Any:
+        """What it says first; waits for that."""
+        return json.loads(self._lines.readline())
+
     def told(self) -> list[Any]:
         """What it said until its end. A line that the kill cut off was not said."""
         lines = list(self._lines)

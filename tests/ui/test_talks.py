@@ -68,6 +68,18 @@ def test_a_title_is_never_markup() -> None:
         ("10.0.0.7", {}, {}, "?"),
         ("10.0.0.7", {}, {"attest_visitor": "' OR 1=1"}, "?"),
         ("", {}, {}, "?"),
+        # At the machine, as a browser says it, and through a tunnel of one's own.
+        ("127.0.0.1", {"host": "127.0.0.1:7860", "origin": "http://127.0.0.1:7860"}, {}, ""),
+        ("127.0.0.1", {"host": "localhost:9000", "referer": "http://localhost:9000/"}, {}, ""),
+        # Through a proxy that adds nothing, and hands on another name or none.
+        ("127.0.0.1", {"host": "attest.lan"}, {"attest_visitor": ANN}, ANN),
+        ("127.0.0.1", {"host": "[::1]:7860", "origin": "http://attest.lan"}, {}, "?"),
+        (
+            "127.0.0.1",
+            {"host": "127.0.0.1:7860", "referer": "http://127.0.0.1:8080/"},
+            {"attest_visitor": ANN},
+            ANN,
+        ),
     ],
 )
 def test_a_browser_from_elsewhere_has_its_own_conversations(

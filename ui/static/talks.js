@@ -1,13 +1,6 @@
 // The list of conversations: its drawer on a phone, names that are written in it, and its menus;
 // and what is copied out of an answer.
 (() => {
-  // Known by this alone where several people come over a network: see visitor.py.
-  if (!/(^|; )attest_visitor=/.test(document.cookie)) {
-    const numbers = crypto.getRandomValues(new Uint8Array(16));
-    const id = [...numbers].map((each) => each.toString(16).padStart(2, "0")).join("");
-    document.cookie = `attest_visitor=${id}; path=/; max-age=63072000; samesite=lax`;
-  }
-
   const panel = () => document.getElementById("a-talks");
   const isOpen = () => document.body.classList.contains("a-drawn");
 

@@ -29,9 +29,8 @@ def uid(library: Assistant) -> str:
     kept = Conversations(library)
     begun = kept.begin(QUESTION)
     assert begun is not None
-    with closing(library.stream(QUESTION, mode="extract")) as pieces:
-        for _ in kept.recorded(begun, pieces):
-            pass
+    with closing(kept.recorded(begun, library.stream(QUESTION, mode="extract"))) as pieces:
+        list(pieces)
     return begun.uid
 
 
@@ -69,3 +68,37 @@ def test_a_key_has_conversations_of_its_own(library: Assistant, here: TestClient
     mine = {"authorization": f"Bearer {text}"}
     assert here.get("/api/conversations", headers=mine).json() == {"conversations": []}
     assert here.get(f"/api/conversations/{uid}", headers=mine).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"origin": "http://team.example"},  # the proxy names this server, as most do unasked
+        {"referer": "http://127.0.0.1:8080/"},  # one on the machine itself
+        {"origin": "http://[", "referer": "no address"},
+    ],
+)
+def test_browsers_behind_a_proxy_that_says_nothing_have_their_own(
+    library: Assistant, uid: str, sent: dict[str, str]
+) -> None:
+    app = create_app(library)
+    app.add_api_route("/", lambda: "the page")
+    ann, bob = (
+        TestClient(app, base_url=HERE, client=("127.0.0.1", port), headers=sent) for port in (1, 2)
+    )
+    machine = TestClient(app, base_url=HERE, client=("127.0.0.1", 3))
+    for each in (ann, bob, machine):
+        assert "HttpOnly; SameSite=Lax" in each.get("/").headers["set-cookie"]
+    assert ann.cookies["attest_visitor"] != bob.cookies["attest_visitor"]
+    assert ann.get("/").cookies["attest_visitor"] == ann.cookies["attest_visitor"]
+    assert Conversations(library, ann.cookies["attest_visitor"]).begin(QUESTION)
+    counts = [
+        len(each.get("/api/conversations").json()["conversations"]) for each in (ann, bob, machine)
+    ]
+    assert counts == [1, 0, 1]
+    assert bob.get(f"/api/conversations/{uid}").status_code == 404
+    assert machine.get(f"/api/conversations/{uid}").status_code == 200
+
+
+def test_a_name_that_cannot_be_read_is_refused(here: TestClient) -> None:
+    assert here.get("/api/conversations", headers={"host": "["}).status_code == 403

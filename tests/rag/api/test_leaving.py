@@ -1,5 +1,6 @@
 """Clients that leave, that read slowly, and that are too many: none keeps others waiting."""
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -95,6 +96,23 @@ def test_a_slow_reader_holds_up_nobody_and_misses_nothing() -> None:
         assert httpx.get(f"{address}/whole", timeout=60).json() == {"pieces": 400}
         read = sum(len(piece) for piece in response.iter_bytes())
     assert read == 400 * (50_000 + len("data: \n\n"))
+
+
+def test_who_takes_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits for it is let go of, once it has not taken a part within the time for that."""
+    monkeypatch.setattr("rag.api.desk._READ_S", 0.5)
+    work, desk = Work(pieces=400, pause_s=0, size=50_000), Desk()
+    with listening(service(work, desk)) as address:
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as client:
+            client.sendall(b"GET /stream HTTP/1.1\r\nHost: here\r\n\r\n")
+            assert work.closed.wait(60)
+            assert soon(lambda: desk.working == 0)
+            time.sleep(1.5)
+            read = 0
+            while part := client.recv(1 << 20):  # to the end that the server has made
+                read += len(part)
+    assert 0 < read < 400 * 50_000
 
 
 def test_who_leaves_the_line_is_not_waited_for() -> None:
