@@ -69,7 +69,7 @@ def chooser(attest: Assistant, own: str, words: Texts) -> Markup:
     ).format(
         "" if at == own else at,
         Markup(" hidden") if len(names) == 1 else "",
-        words("collections.one"),
+        words("collections.label"),
         options,
         leave,
     )
@@ -196,7 +196,7 @@ class Collections:
             said=words.count("collections.surely", held, name=name),
             name=name,
             held=held,
-            remove=words.count("collections.remove.all", held),
+            remove=words.count("collections.remove.all", held) if held else words("library.remove"),
             keep=words("library.keep"),
         )
 
@@ -251,7 +251,9 @@ def _acts(one: Shelf, words: Texts) -> Markup:
         rename=words("collections.rename"),
         removes=words("library.remove.label", title=one.name),
         remove=words("library.remove"),
-        sure=words.count("collections.confirm", one.documents),
+        sure=words.count("collections.confirm", one.documents)
+        if one.documents
+        else words("collections.confirm.none"),
         keep=words("library.keep"),
         name=one.name,
     )

@@ -65,7 +65,7 @@ class LibraryTab:
             self._care.synced,
         )
         self._halt.click(self.halt, self._run, self._halt, **DIRECT)
-        for event in (*self.changes, self._care.synced):
+        for event in self.changes:
             event.then(self.shelves.refresh, [place, language], self.shelves.listing, **DIRECT)
         self._care.synced.then(self.refresh, looking, self.lists, **DIRECT)
         self._memory.click(self.forget, [place, language], self._memory, **DIRECT)

@@ -12,6 +12,15 @@
     (writes ? field : row.querySelector("[data-naming]")).focus();
   };
 
+  // A tab's content comes a little after its button is pressed.
+  const say = (words, tries) => {
+    const place = document.querySelector("[data-said]");
+    if (!words || !tries) return;
+    if (!place) return void setTimeout(say, 100, words, tries - 1);
+    place.textContent = words;
+    place.hidden = false;
+  };
+
   const leave = async () => {
     try {
       await fetch("api/session", { method: "DELETE" });
@@ -32,12 +41,7 @@
     // The page was opened, perhaps anew: at the tab that it was left at.
     arrived() {
       document.getElementById(sessionStorage.getItem(TAB) || "a-none")?.click();
-      const said = sessionStorage.getItem(SAID);
-      const place = document.querySelector("[data-said]");
-      if (said && place) {
-        place.textContent = said;
-        place.hidden = false;
-      }
+      say(sessionStorage.getItem(SAID), 50);
       sessionStorage.removeItem(TAB);
       sessionStorage.removeItem(SAID);
     },
