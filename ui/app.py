@@ -120,6 +120,10 @@ class Page:
             **DIRECT,
         )
         self._tabs["models"].select(self._models.refresh, seen, self._models.changing, **DIRECT)
+        # What was asked is forgotten: what stands in the chat is too.
+        self._library.forgot.then(
+            self._ask.clear, [self._ask.wanted, *seen], self._ask.chat, **DIRECT
+        )
         for event in (looked, *self._library.changes):
             event.then(self._see_ask, [*seen, *ask], self._ask.faces, **DIRECT)
 

@@ -76,8 +76,7 @@ class AskTab:
     def _connect(self, language: gr.Radio, place: gr.Textbox) -> None:
         visit = [self.scope, self.turns, self.talk, self.wanted, place, language]
         listing = [self.wanted, self.talk, place, language]
-        chat = [self.turns, self.coming, self.talk, self._past, self._live, self._send, self._stop,
-                self._bar, self._list]  # fmt: skip
+        chat = self.chat
         asking = gr.on(
             [self._question.submit, self._send.click],
             self.ask,
@@ -111,6 +110,12 @@ class AskTab:
         )
         self._list.submit(self.rename, listing, [self._bar, self._list], **DIRECT)
         self.wanted.change(self.look, listing, self._list, trigger_mode="always_last", **DIRECT)
+
+    @property
+    def chat(self) -> list[Any]:
+        """What `clear` updates."""
+        return [self.turns, self.coming, self.talk, self._past, self._live, self._send, self._stop,
+                self._bar, self._list]  # fmt: skip
 
     @property
     def faces(self) -> list[Any]:

@@ -1,6 +1,7 @@
 """How a calibration looks: its figures, and the curve of risk by coverage."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from markupsafe import Markup
@@ -37,7 +38,11 @@ def shown(fits: Sequence[Fit], words: Texts) -> Markup:
     """What a calibration found; of one from before its figures were kept, that there is one."""
     if not fits:
         return Markup('<p class="a-none">{}</p>').format(words("models.uncalibrated"))
-    parts = [_shown(fit, words) for fit in fits if "curve" in fit.fitted]
+    parts = list[Markup]()
+    for fit in fits:
+        # Before the figures were kept there was less; an archive may have brought anything.
+        with suppress(AttributeError, KeyError, TypeError, ValueError):
+            parts.append(_shown(fit, words))
     head = Markup('<p class="a-none" role="status">{} {}</p>').format(
         words("models.calibrated"), render.day(fits[0].made_at)
     )

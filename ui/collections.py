@@ -222,7 +222,7 @@ def _row(one: Shelf, words: Texts, *, chosen: bool) -> Markup:
         name = Markup('<strong class="a-cut" title="{0}" aria-current="true">{0}</strong>')
     return Markup(
         '<li class="a-shelf"><span class="a-named">{name}<input type="text" hidden value="{plain}" '
-        'data-send="{plain}" data-do="rename" maxlength="255" aria-label="{label}" '
+        'data-send="{plain}" data-do="name" maxlength="255" aria-label="{label}" '
         'autocomplete="off"></span>{mark}<small>{held}</small>{acts}</li>'
     ).format(
         name=name.format(one.name),

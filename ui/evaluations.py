@@ -1,6 +1,7 @@
 """What the library was measured at, and measuring it by questions of the visitor's own."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -134,7 +135,11 @@ def listed(kept: Sequence[StoredEvaluation], words: Texts) -> Markup:
         return Markup('<p class="a-none">{}</p>').format(words("models.evaluate.none"))
     tables = []
     for kind, metrics in (("retrieval", _RETRIEVAL), ("answers", _ANSWERS)):
-        rows = [row for one in kept if one.kind == kind for row in _rows(one, metrics, words)]
+        rows = list[Markup]()
+        for one in kept:
+            # An archive may have brought anything.
+            with suppress(AttributeError, KeyError, TypeError, ValueError):
+                rows += _rows(one, metrics, words) if one.kind == kind else ()
         if rows:
             tables.append(_table(kind, metrics, rows, words))
     return render.joined(tables)

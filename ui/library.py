@@ -8,6 +8,7 @@ from uuid import uuid4
 import gradio as gr
 from markupsafe import Markup
 
+from index.conversations import Conversations as Stored
 from rag.assistant import Assistant
 from rag.loaders.formats import supported
 from ui import render
@@ -22,6 +23,7 @@ from ui.locale import Language, Texts, texts
 from ui.memory import memory
 from ui.progress import progress
 from ui.theme import CLICKS, DIRECT, KEEPS, LISTED, NAMED, STREAMED
+from ui.visitor import Visit
 
 Updates = dict[Any, Any]
 
@@ -68,7 +70,7 @@ class LibraryTab:
         for event in self.changes:
             event.then(self.shelves.refresh, [place, language], self.shelves.listing, **DIRECT)
         self._care.synced.then(self.refresh, looking, self.lists, **DIRECT)
-        self._memory.click(self.forget, [place, language], self._memory, **DIRECT)
+        self.forgot = self._memory.click(self.forget, [place, language], self._memory, **DIRECT)
         self.wanted.change(
             self.refresh,
             looking,
@@ -110,7 +112,7 @@ class LibraryTab:
         documents, status = attest.documents(), attest.status()
         return {
             self._facts: facts(status, words) if documents else "",
-            self._memory: memory(status, words) if documents or status.questions else "",
+            self._memory: _memory(attest, words),
             self.wanted: gr.update(visible=bool(documents)),
             self._list: listing(documents, wanted or "", words),
         }
@@ -164,14 +166,19 @@ class LibraryTab:
             news = render.failure(explained(error, words), words)
         yield {self._news: news, **self.refresh(wanted, place, language)}
 
-    def forget(self, place: str, language: Language) -> Updates:
-        """Forget every question and judgement."""
-        words, attest = texts(language), self._assistant.at(place)
+    def forget(self, place: str, language: Language, request: gr.Request) -> Updates:
+        """Forget every question and judgement, and the conversations.
+
+        At the machine itself those are everybody's; a visitor from elsewhere has only their own.
+        """
+        visit = Visit.of(self._assistant, place, language, request)
         try:
-            attest.forget()
+            visit.attest.forget(conversations=not visit.whose)
+            if visit.whose:
+                visit.talks.clear()
         except Exception as error:
-            return {self._memory: render.failure(explained(error, words), words)}
-        return {self._memory: memory(attest.status(), words)}
+            return {self._memory: render.failure(explained(error, visit.words), visit.words)}
+        return {self._memory: _memory(visit.attest, visit.words)}
 
     def _readable(self, words: Texts) -> Markup:
         """Which files can be read; the browser offers these first, and leaves out large ones."""
@@ -185,6 +192,13 @@ class LibraryTab:
             render.waiting(words("library.sending")),
             words("library.large"),
         )
+
+
+def _memory(attest: Assistant, words: Texts) -> Markup | str:
+    """Nothing where nothing was added or asked yet."""
+    status = attest.status()
+    talks = Stored(attest.catalog.database).count(attest.settings.collection)
+    return memory(status, words, talks) if status.documents or status.questions or talks else ""
 
 
 def _changed(attest: Assistant, sent: Mapping[str, Any], words: Texts) -> Markup:

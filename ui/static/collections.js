@@ -4,7 +4,7 @@
   const SAID = "attest_said";
 
   const named = (row, writes) => {
-    const field = row.querySelector("[data-do=rename]");
+    const field = row.querySelector("[data-do=name]");
     const name = row.querySelector(".a-cut");
     field.hidden = !writes;
     name.hidden = writes;
@@ -60,11 +60,11 @@
   });
 
   document.addEventListener("keydown", (event) => {
-    const field = event.target.closest?.(".a-shelf [data-do=rename]");
+    const field = event.target.closest?.(".a-shelf [data-do=name]");
     if (!field) return;
     if (event.key === "Escape") named(field.closest(".a-shelf"), false);
     else if (event.key === "Enter" && !event.isComposing && field.value.trim()) {
-      const detail = { value: field.dataset.send, do: "rename", title: field.value };
+      const detail = { value: field.dataset.send, do: "name", title: field.value };
       field.dispatchEvent(new CustomEvent("named", { bubbles: true, detail }));
     }
   });
