@@ -409,7 +409,7 @@ def _cut(name: str, end: int) -> Callable[[dict[str, bytes]], None]:
 
 BAD: dict[str, tuple[Callable[[dict[str, bytes]], object], str]] = {
     "another format": (_manifest(format="zip"), "its format is 'zip', not 'attest-archive'"),
-    "a later version": (_manifest(version=3), "of version 3, this program reads versions up to 2"),
+    "a later version": (_manifest(version=4), "of version 4, this program reads versions up to 3"),
     "no format": (_set(MANIFEST, b"{}"), "the manifest has no 'format'"),
     "no object": (_set(MANIFEST, b"[]"), "the manifest is a value, not of type dict"),
     "no JSON": (_set(MANIFEST, b"{"), "manifest.json is no JSON"),
