@@ -142,7 +142,8 @@ def listed(kept: Sequence[StoredEvaluation], words: Texts) -> Markup:
                 rows += _rows(one, metrics, words) if one.kind == kind else ()
         if rows:
             tables.append(_table(kind, metrics, rows, words))
-    return render.joined(tables)
+    units = Markup('<p class="a-notes">{}</p>').format(words("models.evaluate.units"))
+    return render.joined([*tables, units])
 
 
 def _table(kind: str, metrics: Sequence[str], rows: Sequence[Markup], words: Texts) -> Markup:
