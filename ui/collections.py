@@ -64,14 +64,14 @@ def chooser(attest: Assistant, own: str, words: Texts) -> Markup:
             words("login.leave")
         )
     return Markup(
-        '<label data-collection="{}"{}><span>{}</span><select data-collections>{}</select></label>'
-        "{}"
+        '<label data-collection="{at}"{hidden}><span>{label}</span>'
+        '<select data-collections aria-label="{label}">{options}</select></label>{leave}'
     ).format(
-        "" if at == own else at,
-        Markup(" hidden") if len(names) == 1 else "",
-        words("collections.label"),
-        options,
-        leave,
+        at="" if at == own else at,
+        hidden=Markup(" hidden") if len(names) == 1 else "",
+        label=words("collections.label"),
+        options=options,
+        leave=leave,
     )
 
 
