@@ -1,5 +1,6 @@
 """How a calibration looks: its figures, and the curve of risk by coverage."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -13,9 +14,10 @@ from ui.locale import Texts
 
 Fit = StoredCalibration
 
-_WIDTH, _HEIGHT = 520, 250
-_LEFT, _RIGHT, _TOP, _BOTTOM = 54, 16, 14, 44  # around the drawing itself
-_LINES = 4  # of the grid, either way
+_WIDTH, _HEIGHT = 520, 260
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 26, 32, 44  # around the drawing itself
+_STEPS = (1, 2, 5, 10, 20, 25)  # per cent between two lines of the grid
+_LINES = 5  # of them, at most
 
 
 def kept(attest: Assistant) -> list[Fit]:
@@ -91,8 +93,9 @@ def picture(
     """
     points = [(each["answered_pct"], each["wrong_pct"]) for each in curve]
     at = (chosen["answered_pct"], chosen["wrong_pct"])
-    top = max(5.0, *(wrong for _, wrong in (*points, at)))
-    top = 5.0 * -(-top // 5)  # on a line of the grid
+    most = max(4.0, *(wrong for _, wrong in (*points, at)))
+    step = next(each for each in _STEPS if each * _LINES >= most)
+    top = step * math.ceil(most / step)
     places = [_place(point, top) for point in points]
     line = " ".join(f"{x},{y}" for x, y in places)
     x, y = _place(at, top)
@@ -107,7 +110,7 @@ def picture(
         w=_WIDTH,
         h=_HEIGHT,
         about=words("models.risk.picture"),
-        grid=render.joined(_grid(top, words)),
+        grid=render.joined(_grid(top, step, words)),
         line=line,
         x=x,
         y=y,
@@ -127,23 +130,19 @@ def _place(point: tuple[float, float], top: float) -> tuple[float, float]:
     return round(across, 1), round(down, 1)
 
 
-def _grid(top: float, words: Texts) -> Iterator[Markup]:
-    for i in range(_LINES + 1):
-        share = 100 * i / _LINES
+def _grid(top: int, step: int, words: Texts) -> Iterator[Markup]:
+    for share in range(0, 101, 25):
         x, bottom = _place((share, 0.0), top)
-        yield Markup('<text x="{}" y="{}" text-anchor="middle">{:g} %</text>').format(
+        yield Markup('<text x="{}" y="{}" text-anchor="middle">{} %</text>').format(
             x, bottom + 18, share
         )
-        wrong = top * i / _LINES
+    for wrong in range(0, top + 1, step):
         x, y = _place((0.0, wrong), top)
         yield Markup('<path class="r-grid" d="M{} {}H{}"/>').format(x, y, _WIDTH - _RIGHT)
-        yield Markup('<text x="{}" y="{}" text-anchor="end">{:.3g} %</text>').format(
+        yield Markup('<text x="{}" y="{}" text-anchor="end">{} %</text>').format(
             x - 8, y + 4, wrong
         )
-    middle, low = (_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 6
     yield Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
-        middle, low, words("models.risk.answered")
+        (_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 6, words("models.risk.answered")
     )
-    yield Markup(
-        '<text x="13" y="{0}" text-anchor="middle" transform="rotate(-90 13 {0})">{1}</text>'
-    ).format((_TOP + _HEIGHT - _BOTTOM) / 2, words("models.risk.wrong"))
+    yield Markup('<text x="2" y="14">{}</text>').format(words("models.risk.wrong"))
