@@ -101,7 +101,8 @@ class Evaluations:
             )
         finally:
             named.unlink(missing_ok=True)
-        yield {self._file: gr.update(value=None), **self.refresh(attest, words)}
+        last = {**self._running.over(), **self.refresh(attest, words)}
+        yield last | {self._file: gr.update(value=None, interactive=True)}
 
 
 def _retrieval(attest: Assistant, file: Path, watch: Watch) -> str:

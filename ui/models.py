@@ -136,7 +136,8 @@ class ModelsTab:
             model_cards.report,
         )
         adapters = _adapters(attest)
-        yield {self._back: gr.update(visible=any(each.active for each in adapters))}
+        visible = any(each.active for each in adapters)
+        yield {**self._learning.over(), self._back: gr.update(visible=visible)}
 
     def rollback(self, place: str, language: Language) -> Updates:
         """Take back what was learned, at once."""
@@ -161,6 +162,7 @@ class ModelsTab:
             return calibration.kept(attest)
 
         yield from self._fitting.told(fit, self._fitted, words, calibration.shown)
+        yield self._fitting.over()
 
 
 def _listed(attest: Assistant, words: Texts) -> Markup:

@@ -67,7 +67,10 @@ class Running:
             self.ends: gr.update(visible=True, interactive=True),
         }
         yield from told(work, place, words, shown, stop)
-        yield {
+
+    def over(self) -> Updates:
+        """For the last of the updates: in one before it, a browser can pass it over."""
+        return {
             self._going: None,
             self.begins: gr.update(interactive=True),
             self.ends: gr.update(visible=False),
