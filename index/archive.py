@@ -10,9 +10,10 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from sqlalchemy import Connection, func, select
 
-from index import adapters, reads
+from index import adapters, calibrations, evaluations, reads
 from index.archive_format import (
     ADAPTER,
+    CONVERSATIONS,
     FILES,
     FORMAT,
     MANIFEST,
@@ -26,6 +27,12 @@ from index.archive_format import (
     member,
 )
 from index.archive_learned import ArchivedAdapter, questions
+from index.archive_talks import (
+    conversations,
+    places,
+    written_calibration,
+    written_evaluation,
+)
 from index.catalog import Catalog
 from index.errors import StorageError
 from index.records import StoredCollection
@@ -56,8 +63,9 @@ def export(
         file: The archive; one of that name is replaced.
         collections: Their names; all where it is None.
         files: What else is to come along, from `<home>/uploads`.
-        history: The questions that were asked come along too, with what was thought of the
-            passages, and the adapter's report, which quotes some: they are private.
+        history: The questions that were asked and the conversations come along too, with what
+            was thought of passages and answers, and the adapter's report, which quotes some: they
+            are private.
 
     Raises:
         UnknownCollection: One of the names is none.
@@ -134,10 +142,13 @@ def _write_collection(
         for data in _vectors(connection, collection):
             out.write(data)
             vectors += 1
-    asked = None
+    asked = talks = None
     if history:
         with _created(archive, member(number, QUESTIONS)) as out:
             asked = _write_lines(out, questions(connection, collection))
+        known = [places(ids) for ids in _ids(connection, collection)]
+        with _created(archive, member(number, CONVERSATIONS)) as out:
+            talks = _write_lines(out, conversations(connection, collection, *known))
     return ArchivedCollection(
         name=collection.name,
         model=collection.model,
@@ -148,7 +159,20 @@ def _write_collection(
         rerank_weight=collection.rerank_weight,
         adapter=_write_adapter(archive, connection, number, collection, history=history),
         questions=asked,
+        conversations=talks,
+        calibrations=list(map(written_calibration, calibrations.listed(connection, collection))),
+        evaluations=list(map(written_evaluation, evaluations.listed(connection, collection))),
     )
+
+
+def _ids(connection: Connection, collection: StoredCollection) -> tuple[list[int], list[int]]:
+    """Those of the documents and of the chunks, in the order in which they are written."""
+    order = _order(collection)
+    query = select(order.c.document_id).order_by(
+        order.c.first.is_(None), order.c.first, order.c.document_id
+    )
+    chunks = connection.scalars(_in_order(collection, ChunkRow.id))
+    return list(connection.scalars(query)), list(chunks)
 
 
 def _write_adapter(

@@ -1,12 +1,15 @@
 """What an archive is: a ZIP of JSON lines and raw vectors that no database's ids are in.
 
     manifest.json                     format, version, and for each collection its name, model,
-                                      fusion weight and how many lines and vectors it has
+                                      fusion weight, how many lines and vectors it has, and what
+                                      was fitted to it and measured of it
     collections/0/documents.jsonl     one document a line, those with chunks first
     collections/0/chunks.jsonl        their chunks in the same order, as offsets into their texts
     collections/0/vectors.f16         the vectors of the chunks that have one, float16, end to end
     collections/0/adapter.bin         what its model was taught, where that is in use
     collections/0/questions.jsonl     the questions asked, with judgements, where they came along
+    collections/0/conversations.jsonl conversations with their messages, likewise; documents and
+                                      passages go by their places in documents and chunks, from 1
     files/uploads/…                   files that lie in the home itself
 
 A path inside the home is kept relative to it. An archive comes from anywhere: whatever is read
@@ -14,22 +17,24 @@ here is checked, and what is wrong with it is raised as BadArchive.
 """
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, cast, get_args
 
 from index.archive_fields import SHORT, Fields, brief
 from index.archive_learned import ArchivedAdapter, read_adapter
+from index.archive_talks import read_calibration, read_evaluation
 from index.errors import BadArchive
 from index.records import Chunk, Model, Status
 
 FORMAT = "attest-archive"
-VERSION = 2  # 1 had neither adapters nor questions, and is read as well
+VERSION = 3  # 1 had neither adapters nor questions, 2 nothing of archive_talks; both are read
 MANIFEST = "manifest.json"
 FILES = "files/"
 PARTS = ("documents.jsonl", "chunks.jsonl", "vectors.f16")
 ADAPTER = "adapter.bin"
 QUESTIONS = "questions.jsonl"
+CONVERSATIONS = "conversations.jsonl"
 UPLOADS = "uploads"  # the only folder of a home that an archive may bring files for
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -50,10 +55,17 @@ class ArchivedCollection:
     rerank_weight: float = 0.0
     adapter: ArchivedAdapter | None = None
     questions: int | None = None  # None where they stayed behind
+    conversations: int | None = None  # likewise
+    calibrations: list[dict[str, Any]] = field(default_factory=list)
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def parts(self) -> list[str]:
-        more = {ADAPTER: self.adapter, QUESTIONS: self.questions}
+        more = {
+            ADAPTER: self.adapter,
+            QUESTIONS: self.questions,
+            CONVERSATIONS: self.conversations,
+        }
         return [*PARTS, *(part for part, there in more.items() if there is not None)]
 
     def written(self) -> dict[str, Any]:
@@ -132,6 +144,13 @@ def _collection(value: object, version: int) -> ArchivedCollection:
             "rerank_weight": _weight(fields, "rerank_weight"),
             "adapter": read_adapter(fields.raw("adapter"), model.fingerprint),
             "questions": None if questions is None else fields.integer("questions"),
+        }
+    if version > 2:
+        talks = fields.raw("conversations")
+        learned |= {
+            "conversations": None if talks is None else fields.integer("conversations"),
+            "calibrations": list(map(read_calibration, fields.list("calibrations"))),
+            "evaluations": list(map(read_evaluation, fields.list("evaluations"))),
         }
     return ArchivedCollection(
         name=fields.name("name"),

@@ -36,6 +36,14 @@ def keep(
     connection.execute(delete(CalibrationRow).where(mine, CalibrationRow.id < keys[-1]))
 
 
+def listed(connection: Connection, collection: StoredCollection) -> tuple[StoredCalibration, ...]:
+    """All of them, the last made first."""
+    row = CalibrationRow
+    query = select(row.encoder, row.generator, row.fitted, row.made_at)
+    mine = query.where(row.collection_id == collection.id).order_by(row.id.desc())
+    return tuple(StoredCalibration(*found) for found in connection.execute(mine))
+
+
 def stored(
     connection: Connection, collection: StoredCollection, encoder: str, generator: str
 ) -> StoredCalibration | None:

@@ -32,6 +32,7 @@ from index.records import (
     WaitingChunk,
 )
 from index.reembedding import Move, clear_others
+from index.renaming import rename_collection
 from index.schema import CollectionRow
 
 
@@ -92,6 +93,17 @@ class Catalog(Learning):
         if found.model.fingerprint != model.fingerprint:
             raise ModelMismatch(name, found.model, model)
         return found
+
+    def rename_collection(self, name: str, new: str) -> None:
+        """Gives a collection another name; keys that are for it follow.
+
+        Raises:
+            UnknownCollection: There is none of that name.
+            CollectionExists: The new one is taken.
+            CollectionBusy: A job goes by the name.
+        """
+        with self.database.writing() as connection:
+            rename_collection(connection, name, new)
 
     def drop(self, name: str) -> None:
         """Deletes a collection with all that belongs to it; its ids are never used again.

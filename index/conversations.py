@@ -168,6 +168,12 @@ class Conversations:
                 gone = gone.where(ConversationRow.owner == owner)
             return connection.execute(gone).rowcount
 
+    def count(self, collection: str) -> int:
+        """How many there are, everybody's."""
+        query = select(func.count(ConversationRow.id)).join(CollectionRow)
+        with self._database.reading() as connection:
+            return connection.scalar(query.where(CollectionRow.name == collection)) or 0
+
     def think(
         self, uid: str, owner: str, message: int, thumb: Literal["up", "down"] | None, note: str
     ) -> None:

@@ -12,6 +12,7 @@ StorageError
 ├── AdapterMismatch      an adapter of one model, a collection of another
 ├── ModelMismatch        vectors of one model, a collection of another
 ├── CollectionExists     a name that is taken already
+├── CollectionBusy       work on a collection that goes by its name
 ├── BadArchive           a file that `export` did not write, or that is damaged
 ├── BadFilter            a condition on documents that cannot be            exit 2
 ├── StorageBusy          another process holds a lock for too long
@@ -98,7 +99,15 @@ class ModelMismatch(StorageError):
 class CollectionExists(StorageError):
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"there is a collection {name!r} already: import into another home, or reset this one"
+            f"there is a collection {name!r} already: give another name, or import into another "
+            "home"
+        )
+
+
+class CollectionBusy(StorageError):
+    def __init__(self, name: str, jobs: int) -> None:
+        super().__init__(
+            f"collection {name!r} has {jobs} jobs that are not done: wait for them, or cancel them"
         )
 
 

@@ -5,15 +5,17 @@ from typing import Any
 
 from sqlalchemy import Connection, update
 
-from index import adapters, calibrations, history, reads
+from index import adapters, calibrations, evaluations, history, reads
 from index.chunk_rows import take_turn
 from index.database import Database
 from index.records import (
     AskedQuestion,
+    EvaluationKind,
     Judgement,
     StoredAdapter,
     StoredCalibration,
     StoredCollection,
+    StoredEvaluation,
 )
 from index.schema import CollectionRow
 
@@ -132,6 +134,28 @@ class Learning:
         with self.database.reading() as connection:
             found = reads.collection(connection, collection)
             return calibrations.stored(connection, found, encoder, generator)
+
+    def calibrations(self, collection: str) -> tuple[StoredCalibration, ...]:
+        """Those of all pairs of models, the last made first."""
+        with self.database.reading() as connection:
+            return calibrations.listed(connection, reads.collection(connection, collection))
+
+    def keep_evaluation(
+        self, collection: str, kind: EvaluationKind, figures: Mapping[str, Any]
+    ) -> None:
+        """Keeps what the collection was measured at.
+
+        Args:
+            figures: Whatever JSON can hold, without a word of a question.
+        """
+        with self.database.writing() as connection:
+            found = in_turn(connection, collection)
+            evaluations.keep(connection, found, kind, figures)
+
+    def evaluations(self, collection: str) -> tuple[StoredEvaluation, ...]:
+        """The last measurements, the newest first."""
+        with self.database.reading() as connection:
+            return evaluations.listed(connection, reads.collection(connection, collection))
 
     def set_rerank_weight(self, collection: str, weight: float) -> None:
         """Sets how much the generator's likelihood counts beside the fused score, from 0 to 1."""

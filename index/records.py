@@ -16,6 +16,7 @@ Status = Literal["indexed", "duplicate", "empty", "unsupported", "failed"]
 Side = Literal["text", "vector"]  # of a chunk: what the lexical and the dense index follow
 Judgement = Literal["opened", "up", "down"]  # of a chunk that was shown for a question
 MessageState = Literal["stopped", "answered", "failed"]  # stopped also while it is being answered
+EvaluationKind = Literal["retrieval", "answers"]
 Ids = Sequence[int] | NDArray[np.int64]
 
 
@@ -254,6 +255,15 @@ class StoredAdapter:
     made_at: str  # ISO 8601, UTC
     active: bool
     data: bytes = b""  # empty in a list
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvaluation:
+    """What a collection was measured at."""
+
+    kind: EvaluationKind
+    figures: dict[str, Any]
+    made_at: str  # ISO 8601, UTC
 
 
 @dataclass(frozen=True, slots=True)

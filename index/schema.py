@@ -4,6 +4,7 @@
                    document 1─n tag
     collection 1─n question 1─n judgement               collection 1─n adapter
     collection 1─n conversation 1─n message             collection 1─n calibration
+    collection 1─n evaluation
     api_key, page_password, page_session: who may come in from the network
     job: work in the background
 
@@ -240,6 +241,22 @@ class CalibrationRow(Base):
     encoder: Mapped[str] = mapped_column(String(128))  # fingerprint
     generator: Mapped[str] = mapped_column(String(128))  # fingerprint; "" where none took part
     fitted: Mapped[dict[str, Any]] = mapped_column(JSON)
+    made_at: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC
+
+
+class EvaluationRow(Base):
+    """How well a collection was found to do: figures, and no word of a question."""
+
+    __tablename__ = "evaluation"
+    __table_args__: Any = (
+        Index("ix_evaluation_collection_id", "collection_id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(_ID, primary_key=True)
+    collection_id: Mapped[int] = mapped_column(_ID, ForeignKey("collection.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(String(16))  # retrieval | answers
+    figures: Mapped[dict[str, Any]] = mapped_column(JSON)
     made_at: Mapped[str] = mapped_column(String(32))  # ISO 8601, UTC
 
 

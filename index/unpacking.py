@@ -14,6 +14,7 @@ from sqlalchemy.exc import IntegrityError
 from index import adapters, reads
 from index.archive_format import (
     ADAPTER,
+    CONVERSATIONS,
     MANIFEST,
     PARTS,
     QUESTIONS,
@@ -26,6 +27,12 @@ from index.archive_format import (
 )
 from index.archive_learned import insert_question, read_question
 from index.archive_reader import ArchiveReader, MemberReader, opened
+from index.archive_talks import (
+    at_places,
+    insert_conversation,
+    insert_figures,
+    read_conversation,
+)
 from index.catalog import Catalog
 from index.chunk_rows import chunk_ids, insert_chunks, insert_encoded, log, take_turn
 from index.codec import is_encoded
@@ -75,6 +82,8 @@ class _Import:
         self._originals: dict[str, str] = {}  # path by hash
         self._paths = set[str]()
         self._left = [collection.chunks, collection.vectors]
+        self._documents = list[int]()  # ids, in the order of the archive
+        self._chunks = list[int]()  # likewise
 
     def read(self, archive: ArchiveReader, number: int) -> None:
         parts = [archive.reading(member(number, part)) for part in PARTS]
@@ -91,6 +100,13 @@ class _Import:
             )
         self._read_adapter(archive, number)
         self._read_questions(archive, number)
+        self._read_conversations(archive, number)
+        insert_figures(
+            self.connection,
+            self._collection_id,
+            self.collection.calibrations,
+            self.collection.evaluations,
+        )
 
     def _read_adapter(self, archive: ArchiveReader, number: int) -> None:
         adapter = self.collection.adapter
@@ -113,6 +129,16 @@ class _Import:
                 question = read_question(reader.where, value, self._collection_id, known)
                 known.add(question["sha256"])
                 insert_question(self.connection, question)
+            reader.check_end()
+
+    def _read_conversations(self, archive: ArchiveReader, number: int) -> None:
+        if self.collection.conversations is None:
+            return
+        places = at_places(self._documents), at_places(self._chunks)
+        with archive.reading(member(number, CONVERSATIONS)) as reader:
+            for _ in range(self.collection.conversations):
+                talk = read_conversation(reader.where, reader.take_json())
+                insert_conversation(self.connection, self._collection_id, talk, *places)
             reader.check_end()
 
     def _make_collection(self) -> int:
@@ -144,6 +170,7 @@ class _Import:
             raise BadArchive(f"{where} has the path of another document, {path}")
         self._paths.add(path)
         key = self._insert(document, path, self._reason(document, path, where))
+        self._documents.append(key)
         if document.status == "indexed":
             self._take_chunks(document, path, key, chunks, vectors)
 
@@ -202,6 +229,7 @@ class _Import:
         cut = [chunk.cut(text) for chunk in chunks]
         insert_chunks(self.connection, key, title, cut, model.fingerprint)
         ids = chunk_ids(self.connection, key)
+        self._chunks += ids
         log(self.connection, self._collection_id, ids, "text", "upsert")
         made = [each for each, chunk in zip(ids, chunks, strict=True) if chunk.has_vector]
         rows = [self._vector(vectors) for _ in made]

@@ -96,7 +96,9 @@ def learn(practice: Practice, questions: Sequence[Question]) -> tuple["TunedQuer
             config,
             Path(folder),
             base=shelf.embedder.fingerprint,
-            watch=lambda moment: practice.watch("learning", 0.2 + 0.4 * moment.progress),
+            watch=lambda moment: practice.watch(
+                f"learning, loss {moment.loss:.3f}", 0.2 + 0.4 * moment.progress
+            ),
         )
     practice.done("learn")
     return tuned, taught(shelf.embedder, tuned.data)

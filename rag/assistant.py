@@ -271,10 +271,21 @@ class Assistant(Shelves):
         name = collection or self.settings.collection
         return self.catalog.asked(name) if self.exists(name) else ()
 
-    def forget(self, collection: str | None = None) -> int:
-        """Forget every question and judgement; how many questions it were."""
+    def forget(self, collection: str | None = None, *, conversations: bool = False) -> int:
+        """Forget every question and judgement; how many questions it were.
+
+        Args:
+            collection: of which
+            conversations: delete everybody's conversations too, in which questions stand as well
+        """
         name = collection or self.settings.collection
-        return self.catalog.forget(name) if self.exists(name) else 0
+        if not self.exists(name):
+            return 0
+        if conversations:
+            from index.conversations import Conversations
+
+            Conversations(self.catalog.database).clear(name)
+        return self.catalog.forget(name)
 
     def report(
         self,

@@ -5,6 +5,7 @@ With `remember_questions` off nothing is stored, and a conversation lasts as lon
 
 import logging
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -217,7 +218,9 @@ class Conversations:
     def _message(self, stored: StoredMessage, head: StoredConversation) -> Message:
         answer = None
         if stored.answer is not None:
-            answer = unpacked(stored.answer, self._library, head.collection)
+            # An archive may have brought anything: its text is shown all the same.
+            with suppress(AttributeError, KeyError, TypeError, ValueError):
+                answer = unpacked(stored.answer, self._library, head.collection)
         return Message(
             id=stored.id,
             asked_at=stored.asked_at,

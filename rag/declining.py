@@ -9,7 +9,7 @@ move it.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from index import StoredChunk
 from index.analysis import content_words, is_korean
 from index.records import WordFrequencies
 from rag import grounded
+from rag.calibrated import Calibrated, risk_curve
 from rag.confidence import Calibration, log_odds
 from rag.errors import ModelMissing, NotFound, UsageError
 from rag.evidence import Evidence
@@ -53,26 +54,6 @@ _SHIFT_VARIES = 2.0  # log-odds
 
 Watch = Callable[[str, float], None]  # what is being done, and the share of it that is done
 Declines = Callable[[str, Sequence[Evidence]], float | None]  # a grounded generator's probability
-
-
-@dataclass(frozen=True, slots=True)
-class Calibrated:
-    """What was fitted, and how it does on the library's own questions."""
-
-    collection: str
-    encoder: str  # fingerprint
-    generator: str  # fingerprint; "" where none took part
-    calibration: Calibration
-    documents: int
-    questions: int  # whose source the library holds
-    left_out: int  # key-phrase questions whose source was left out
-    swapped: int  # questions with a number or a name that is not theirs
-    held_answered_pct: float
-    left_out_declined_pct: float
-    swapped_declined_pct: float | None  # None: no question has a number or a name
-    auroc: float  # of held against left out
-    thumbs: int  # judged questions; they moved the threshold where they are enough
-    moved_by_thumbs: bool
 
 
 def calibrate(
@@ -120,6 +101,7 @@ def calibrate(
     moved = enough(thumbs)
     if moved:
         fitted = by_thumbs(fitted, thumbs)
+    curve, chosen = risk_curve(held, left_out, fitted.threshold)
     result = Calibrated(
         collection=name,
         encoder=encoder_of(trial.embedder, trial.judge),
@@ -135,6 +117,8 @@ def calibrate(
         auroc=auroc(held, left_out),
         thumbs=len(thumbs),
         moved_by_thumbs=moved,
+        curve=curve,
+        chosen=chosen,
     )
     _keep(library, result)
     return result
@@ -386,5 +370,5 @@ def _keep(library: "Library", result: Calibrated) -> None:
         result.collection,
         encoder=result.encoder,
         generator=result.generator,
-        fitted=result.calibration.values(),
+        fitted=result.figures(),
     )

@@ -1,12 +1,13 @@
 """The documents of a home: taking them in, keeping them right, and letting them go."""
 
+import copy
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from index import Catalog, Collection, Model, StoredDocument
 from index.errors import UnknownDocument
@@ -17,14 +18,10 @@ from rag.errors import NotFound, UsageError
 from rag.ingest import Ingest, Outcome
 from rag.loaded import LoadedModels
 from rag.loaders.cleaning import clean, is_blank
+from rag.readers import Readers
 from rag.records import ExtractedText, LibraryStatus
 from rag.settings import Settings
 from rag.sources import Source, files, on_disk, sources, stored_path
-
-if TYPE_CHECKING:
-    from rag.loaders.isolation import LoaderPool
-
-_LOADERS = 2  # processes that read files: one goes on while the other is held up
 
 Stop = Callable[[], bool]
 
@@ -46,7 +43,7 @@ class Library:
         self.catalog = catalog
         self.encoders = Encoders(settings, catalog, self.models)
         self._collections: dict[str, Collection] = {}
-        self._loaders: LoaderPool | None = None
+        self._readers = Readers()
         self._lock = threading.Lock()
 
     @classmethod
@@ -57,9 +54,19 @@ class Library:
         tidy(catalog)
         return cls(settings, catalog)
 
+    def at(self, collection: str) -> Self:
+        """The same library, which looks into another collection where none is named.
+
+        It shares models, indexes and everything else with this one, which has to stay open.
+        """
+        if collection == self.settings.collection:
+            return self
+        other = copy.copy(self)
+        other.settings = self.settings.model_copy(update={"collection": collection})
+        return other
+
     def close(self) -> None:
-        if self._loaders is not None:
-            self._loaders.close()
+        self._readers.close()
         self.catalog.close()
 
     def __enter__(self) -> Self:
@@ -274,23 +281,6 @@ class Library:
                 outcomes.append(self._removed(row))
         return outcomes
 
-    def drop(self, collection: str) -> int:
-        """Remove a collection with everything in it; how many documents it had.
-
-        Raises:
-            UnknownCollection: there is none of that name.
-        """
-        from rag.work import forget
-
-        rows = self.catalog.documents(collection)
-        self.catalog.drop(collection)
-        forget(self, collection)
-        with self._lock:
-            self._collections.pop(collection, None)
-        for row in rows:
-            self._discard_upload(row.path)
-        return len(rows)
-
     def status(self, collection: str | None = None) -> LibraryStatus:
         """What the home holds, and which models it works with."""
         name = collection or self.settings.collection
@@ -358,13 +348,7 @@ class Library:
         Raises:
             LoadError: it cannot be read; the message is the reason.
         """
-        with self._lock:
-            if self._loaders is None:
-                from rag.loaders.isolation import LoaderPool
-
-                self._loaders = LoaderPool(workers=_LOADERS)
-            loaders = self._loaders
-        return loaders.load(file, ocr=self.settings.ocr)
+        return self._readers.load(file, ocr=self.settings.ocr)
 
     def _sources(self, paths: Sequence[Path], scratch: Path) -> Iterator[Source]:
         return sources(paths, self.settings.home, scratch, ocr=self.settings.ocr)

@@ -3,6 +3,7 @@
 file -> ExtractedText -> Chunk (index.records) -> Hit -> Passage -> Answer with Citations
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Self
 
@@ -235,6 +236,14 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """What a reader of a report should know, to be said in their language."""
+
+    kind: Literal["empty", "fewer", "waiting"]
+    values: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A library in groups."""
 
@@ -242,7 +251,7 @@ class Report:
     unclustered: int
     clusters: tuple[ReportCluster, ...]  # largest first
     metrics: dict[str, float]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # the remarks, in English
     html: str | None  # path of the page
     file: str | None = None  # path of what was written, whatever its format
     by: Literal["documents", "passages"] = "documents"  # what was grouped
@@ -255,4 +264,5 @@ class Report:
     periods: tuple[str, ...] = ()  # their first days, ISO 8601
     comparison: Comparison | None = None
     points: tuple[ReportPoint, ...] = ()  # documents, then passages
+    remarks: tuple[Remark, ...] = ()
     made: str = field(default="", compare=False)  # ISO 8601, UTC

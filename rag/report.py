@@ -10,12 +10,13 @@ import numpy as np
 from index import Collection, StoredDocument
 from index.analysis import is_korean
 from rag.clusters import Grouping, Outliers, group
-from rag.records import Report, ReportCluster, ReportTheme
+from rag.records import Remark, Report, ReportCluster, ReportTheme
 from rag.report_compare import OldReport, compared
 from rag.report_dots import dots
 from rag.report_material import By, Material, material
 from rag.report_sizes import shares
 from rag.report_themes import themes
+from rag.report_words import said, words_in
 from rag.topics import topic_words, words_of
 from rag.topics_labels import label, phrase_of, telling_sentence, written_title
 from rag.topics_time import Timeline, timeline
@@ -69,12 +70,13 @@ def build_report(
     left_out = np.flatnonzero(grouping.labels < 0).tolist()
     clusters, rest_pct = _sized(described, len(left_out), _passages(grouping, found))
     outliers = _owners(found, left_out) if wanted.by == "documents" else ()
+    remarks = _remarks(found, wanted, len(clusters))
     return Report(
         n_documents=len(found.documents),
         unclustered=len(left_out),
         clusters=clusters,
         metrics=_metrics(grouping),
-        notes=_notes(found, wanted, len(clusters)),
+        notes=said(remarks, words_in("en")),
         html=None,
         by=wanted.by,
         n_passages=len(found.passages.ids),
@@ -180,12 +182,12 @@ def language_of(texts: Sequence[str]) -> Literal["en", "ko"]:
     return "ko" if korean * 2 > len(texts) else "en"
 
 
-def _notes(found: Material, wanted: Wanted, n_clusters: int) -> tuple[str, ...]:
-    notes = []
+def _remarks(found: Material, wanted: Wanted, n_clusters: int) -> tuple[Remark, ...]:
+    remarks = []
     if not found.documents:
-        notes.append("no documents")
+        remarks.append(Remark("empty"))
     elif wanted.clusters is not None and n_clusters < wanted.clusters:
-        notes.append(f"asked {wanted.clusters} clusters, the {wanted.by} give {n_clusters}")
+        remarks.append(Remark("fewer", {"wanted": wanted.clusters, "n": n_clusters}))
     if found.waiting:
-        notes.append(f"{found.waiting} documents wait for their vectors and are left out")
-    return tuple(notes)
+        remarks.append(Remark("waiting", {"n": found.waiting}))
+    return tuple(remarks)

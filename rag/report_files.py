@@ -11,7 +11,7 @@ from rag.downloads import harmless, write_aside
 from rag.errors import UsageError
 from rag.loaders.cleaning import one_line
 from rag.records import Report
-from rag.report_words import words_in
+from rag.report_words import said, words_in
 
 _LISTED = 20  # documents of a group that Markdown names
 _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_[]<>#|"})
@@ -83,7 +83,7 @@ def as_markdown(report: Report) -> str:
     n_items = report.n_passages if report.by == "passages" else report.n_documents
     lines = [f"# {words('title')}", ""]
     lines += [f"{n_items} {words(report.by)} · {len(report.clusters)} {words('groups')}", ""]
-    lines += [f"> {_plain(note)}\n" for note in report.notes]
+    lines += [f"> {_plain(note)}\n" for note in said(report.remarks, words) or report.notes]
     if report.clusters:
         head = (words("group"), words("size"), words("share"), words("words"))
         lines += [f"|  | {' | '.join(head)} |", "|---:|---|---:|---:|---|"]

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from rag import report_svg
 from rag.records import Report
-from rag.report_words import words_in
+from rag.report_words import said, words_in
 
 _LISTED = 12  # documents of a group before the others fold away
 
@@ -22,6 +22,7 @@ def page(report: Report) -> str:
     return environment.from_string(source).render(
         report=report,
         words=words,
+        notes=said(report.remarks, words) or report.notes,
         map=report_svg.drawn(report, words),
         style=report_svg.style(),
         script=report_svg.script(),

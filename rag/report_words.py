@@ -1,10 +1,12 @@
 """What a report says by itself, in the language of its library."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import resources
 from typing import Literal
+
+from rag.records import Remark
 
 Words = Callable[..., str]
 
@@ -16,6 +18,11 @@ def words_in(language: Literal["en", "ko"]) -> Words:
         return entries(language)[key].format(**values) if values else entries(language)[key]
 
     return words
+
+
+def said(remarks: Sequence[Remark], words: Words) -> tuple[str, ...]:
+    """What a reader should know, a sentence each."""
+    return tuple(words(f"note.{each.kind}", **each.values) for each in remarks)
 
 
 @cache

@@ -1,14 +1,15 @@
-"""What is said of documents beside each other: alike, there twice, asked the same."""
+"""Collections that are made and let go, and what is said of documents beside each other."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from index import StoredDocument
-from index.errors import UnknownDocument
+from index import Model, StoredDocument
+from index.errors import CollectionExists, UnknownDocument
 from index.records import Filter
 from rag.errors import NotFound, UsageError
 from rag.library import Library, tag_name
+from rag.loaders.cleaning import clean
 from rag.records import EVERYWHERE, Within
 
 if TYPE_CHECKING:
@@ -18,7 +19,60 @@ if TYPE_CHECKING:
 
 
 class Shelves(Library):
-    """A library whose documents can be narrowed down, and put beside each other."""
+    """A library of several collections, in which documents are put beside each other."""
+
+    def create(self, collection: str) -> str:
+        """Make a collection that holds nothing yet, for the encoder of the settings.
+
+        Returns:
+            its name as it is stored
+
+        Raises:
+            UsageError: no collection can have this name.
+            CollectionExists: there is one of that name.
+            ModelMissing: the encoder is not on this machine.
+        """
+        name = collection_name(collection)
+        if self.exists(name):
+            raise CollectionExists(name)
+        embedder = self.encoders.of(name)
+        model = Model(self.settings.encoder, embedder.fingerprint, embedder.dimensions)
+        self.catalog.create(name, model)
+        return name
+
+    def rename_collection(self, collection: str, name: str) -> str:
+        """Give a collection another name; keys that are for it, and jobs that wait, follow.
+
+        Returns:
+            the name as it is stored
+
+        Raises:
+            UsageError: no collection can have this name.
+            UnknownCollection: there is none of that name.
+            CollectionExists: the new name is taken.
+        """
+        name = collection_name(name)
+        self.catalog.rename_collection(collection, name)
+        with self._lock:
+            self._collections.pop(collection, None)
+        return name
+
+    def drop(self, collection: str) -> int:
+        """Remove a collection with everything in it; how many documents it had.
+
+        Raises:
+            UnknownCollection: there is none of that name.
+        """
+        from rag.work import forget
+
+        rows = self.catalog.documents(collection)
+        self.catalog.drop(collection)
+        forget(self, collection)
+        with self._lock:
+            self._collections.pop(collection, None)
+        for row in rows:
+            self._discard_upload(row.path)
+        return len(rows)
 
     def _admitted(self, within: Within, name: str) -> list[int] | None:
         """The documents that a search may look into; None for all."""
@@ -165,3 +219,15 @@ class Shelves(Library):
         from rag.every import Every
 
         return Every(self, questions, within, collection)
+
+
+def collection_name(name: str) -> str:
+    """The name of a collection as it is stored: NFC, without blanks around it.
+
+    Raises:
+        UsageError: it is empty, longer than 255 characters, or has some that cannot be shown.
+    """
+    stored = clean(name)[0].strip()
+    if not (stored and stored.isprintable() and len(stored) <= 255):
+        raise UsageError("a collection's name has 1 to 255 characters that can be shown")
+    return stored

@@ -231,7 +231,8 @@ def archived(made: "Archived") -> str:
     names = ", ".join(made.collections) or "none"
     return (
         f"{made.file}: collections {names}; {made.documents} documents, {made.chunks} chunks, "
-        f"{f'{_questions(made.questions)}, ' if made.questions else ''}{_bytes(made.size_bytes)}"
+        f"{f'{_questions(made.questions)}, ' if made.questions else ''}"
+        f"{_talks(made.conversations) if made.conversations else ''}{_bytes(made.size_bytes)}"
     )
 
 
@@ -288,6 +289,10 @@ def _languages(codes: Sequence[str]) -> str:
 
 def _chunks(n: int) -> str:
     return "1 chunk" if n == 1 else f"{n:,} chunks"
+
+
+def _talks(n: int) -> str:
+    return "1 conversation, " if n == 1 else f"{n:,} conversations, "
 
 
 def _questions(n: int) -> str:

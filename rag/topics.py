@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from index.analysis import is_korean, terms, tokens
+from rag.senders import without_senders
 
 WORDS = 10  # of a topic, at most
 
@@ -46,7 +47,7 @@ Weights = dict[str, float]
 
 def words_of(text: str) -> list[str]:
     """The words of a text that can name its subject, in order, repeated as often as they occur."""
-    return [word for word in terms(text[:_READ]) if _is_telling(word)]
+    return [word for word in terms(without_senders(text[:_READ])) if _is_telling(word)]
 
 
 @lru_cache(maxsize=65536)

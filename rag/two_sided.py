@@ -85,7 +85,9 @@ def _trained(practice: "Practice", questions: Sequence[Question], scratch: Path)
         pairs,
         config,
         scratch / "run",
-        watch=lambda moment: practice.watch("learning", 0.1 + 0.4 * moment.progress),
+        watch=lambda moment: practice.watch(
+            f"learning, loss {moment.loss:.3f}", 0.1 + 0.4 * moment.progress
+        ),
     )
     checkpoint.save(base, scratch / _FOLDER)
     mark = checkpoint.load(scratch / _FOLDER).fingerprint

@@ -31,6 +31,7 @@ class Archived:
     chunks: int
     size_bytes: int
     questions: int = 0  # that came along
+    conversations: int = 0  # likewise
 
 
 def check(library: "Library") -> Verification:
@@ -99,7 +100,10 @@ def _is_read(library: "Library", upload: Path) -> bool:
 
 
 def _archived(library: "Library", file: Path, names: list[str], *, history: bool) -> Archived:
+    from index.conversations import Conversations
+
     counts = [library.catalog.counts(name) for name in names]
+    talks = Conversations(library.catalog.database)
     return Archived(
         file=str(file),
         collections=tuple(names),
@@ -107,4 +111,5 @@ def _archived(library: "Library", file: Path, names: list[str], *, history: bool
         chunks=sum(each.chunks for each in counts),
         size_bytes=file.stat().st_size,
         questions=sum(map(library.catalog.count_asked, names)) if history else 0,
+        conversations=sum(map(talks.count, names)) if history else 0,
     )

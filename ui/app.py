@@ -9,10 +9,11 @@ from markupsafe import Markup
 from rag.assistant import Assistant
 from rag.records import Report
 from ui.ask import AskTab
+from ui.collections import chooser
 from ui.every import EveryTab, Run
 from ui.kept_turns import Turns
 from ui.library import LibraryTab
-from ui.locale import COOKIE, Language, Texts, choose, texts
+from ui.locale import COOKIE, Language, Texts, choose
 from ui.models import ModelsTab
 from ui.report import ReportTab
 from ui.routes import add_routes
@@ -21,7 +22,8 @@ from ui.search import Found, SearchTab
 from ui.similar import Likes, SimilarTab
 from ui.theme import DIRECT, FAVICON, SHOWN, SWITCHED, head, theme
 from ui.turns import Turn
-from ui.visitor import owner
+from ui.visitor import COOKIE as PLACE_COOKIE
+from ui.visitor import Visit, chosen
 
 _KEPT_S = 3600  # how long a file that was made for a download stays
 
@@ -51,6 +53,7 @@ class Page:
     """The tabs over one assistant. What belongs to a visit is in Gradio's session state."""
 
     def __init__(self, assistant: Assistant) -> None:
+        self._assistant = assistant
         self._setting = assistant.settings.language
         forced = self._setting != "auto"
         with gr.Blocks(
@@ -58,6 +61,9 @@ class Page:
         ) as self.blocks:
             with gr.Row(elem_id="a-header"):
                 self._brand = gr.HTML(elem_id="a-brand", apply_default_css=False)
+                self._chooser = gr.HTML(elem_id="a-chooser", apply_default_css=False)
+                # The browser holds it: two visits, or a restart, mix nothing up.
+                self._place = gr.Textbox(assistant.settings.collection, visible=False)
                 self._language = gr.Radio(
                     [("English", "en"), ("한국어", "ko")],
                     value=self._setting if forced else "en",
@@ -65,21 +71,22 @@ class Page:
                     container=False,
                     elem_id="a-language",
                 )
+            given = (assistant, self._language, self._place)
             with gr.Tabs(elem_id="a-tabs"):
                 with gr.Tab(elem_id="a-tab-ask") as asking:
-                    self._ask = AskTab(assistant, self._language)
+                    self._ask = AskTab(*given)
                 with gr.Tab(elem_id="a-tab-search") as searching:
-                    self._search = SearchTab(assistant, self._language)
+                    self._search = SearchTab(*given)
                 with gr.Tab(elem_id="a-tab-similar") as comparing:
-                    self._similar = SimilarTab(assistant, self._language)
+                    self._similar = SimilarTab(*given)
                 with gr.Tab(elem_id="a-tab-every") as asking_all:
-                    self._every = EveryTab(assistant, self._language)
+                    self._every = EveryTab(*given)
                 with gr.Tab(elem_id="a-tab-library") as keeping:
-                    self._library = LibraryTab(assistant, self._language)
+                    self._library = LibraryTab(*given)
                 with gr.Tab(elem_id="a-tab-report") as reporting:
-                    self._report = ReportTab(assistant, self._language)
+                    self._report = ReportTab(*given)
                 with gr.Tab(elem_id="a-tab-models") as modelling:
-                    self._models = ModelsTab(assistant, self._language)
+                    self._models = ModelsTab(*given)
             self._tabs = {
                 "ask": asking, "search": searching, "similar": comparing,
                 "every": asking_all, "library": keeping, "report": reporting,
@@ -92,42 +99,45 @@ class Page:
                self._ask.wanted]  # fmt: skip
         visit = [*ask, self._search.found, self._library.wanted, self._report.made,
                  self._similar.found, self._every.made]  # fmt: skip
-        faces = [self._language, self._brand, *self._tabs.values(), *self._ask.faces,
+        seen = [self._place, self._language]
+        faces = [self._language, self._place, self._brand, self._chooser,
+                 *self._tabs.values(), *self._ask.faces,
                  *self._search.faces, *self._similar.faces, *self._every.faces,
                  *self._library.faces, *self._report.faces,
                  *self._models.faces]  # fmt: skip
         opened = self.blocks.load(self.open, None, faces, **DIRECT)
-        switched = self._language.input(self.show, [self._language, *visit], faces, **DIRECT)
+        switched = self._language.input(self.show, [*seen, *visit], faces, **DIRECT)
         for event, script in ((opened, SHOWN), (switched, SWITCHED)):
             event.then(None, self._language, None, js=script, **DIRECT)
         # Documents and tags come and go, here and in other processes.
-        self._tabs["search"].select(
-            self._search.refresh, self._language, self._search.form, **DIRECT
-        )
-        self._tabs["similar"].select(
-            self._similar.refresh, self._language, self._similar.documents, **DIRECT
-        )
-        self._tabs["every"].select(self._every.refresh, self._language, self._every.scope, **DIRECT)
+        self._tabs["search"].select(self._search.refresh, seen, self._search.form, **DIRECT)
+        self._tabs["similar"].select(self._similar.refresh, seen, self._similar.documents, **DIRECT)
+        self._tabs["every"].select(self._every.refresh, seen, self._every.scope, **DIRECT)
         looked = self._tabs["library"].select(
             self._library.refresh,
-            [self._library.wanted, self._language],
+            [self._library.wanted, *seen],
             self._library.lists,
             **DIRECT,
         )
-        self._tabs["models"].select(
-            self._models.refresh, self._language, self._models.changing, **DIRECT
+        self._tabs["models"].select(self._models.refresh, seen, self._models.changing, **DIRECT)
+        # What was asked is forgotten: what stands in the chat is too.
+        self._library.forgot.then(
+            self._ask.clear, [self._ask.wanted, *seen], self._ask.chat, **DIRECT
         )
         for event in (looked, *self._library.changes):
-            event.then(self._see_ask, [self._language, *ask], self._ask.faces, **DIRECT)
+            event.then(self._see_ask, [*seen, *ask], self._ask.faces, **DIRECT)
 
     def open(self, request: gr.Request) -> Updates:
         """The page for a browser that has just come."""
         accepted = request.headers.get("accept-language")
         language = choose(self._setting, request.cookies.get(COOKIE), accepted)
-        return self.show(language, (), None, (), None, None, None, None, None, None, None, request)
+        place = chosen(self._assistant, request.cookies.get(PLACE_COOKIE))
+        nothing = ((), None, (), None, None, None, None, None, None, None)
+        return self.show(place, language, *nothing, request)
 
     def show(
         self,
+        place: str,
         language: Language,
         turns: Turns,
         coming: Turn | None,
@@ -142,23 +152,27 @@ class Page:
         request: gr.Request,
     ) -> Updates:
         """The whole page in a language; what was asked and found stays."""
-        words = texts(language)
+        visit = Visit.of(self._assistant, place, language, request)
+        words = visit.words
         asked = (turns, coming, scope, talk, talks_wanted)
         return {
             self._language: gr.update(value=language, label=words("header.language")),
+            self._place: place,
             self._brand: brand(words),
+            self._chooser: chooser(visit.attest, self._assistant.settings.collection, words),
             **{tab: gr.update(label=words(f"tab.{key}")) for key, tab in self._tabs.items()},
-            **self._ask.face(words, *asked, owner(request)),
-            **self._search.face(words, found),
-            **self._similar.face(words, likes),
-            **self._every.face(words, run),
-            **self._library.face(words, wanted),
+            **self._ask.face(visit, *asked),
+            **self._search.face(words, place, found),
+            **self._similar.face(words, place, likes),
+            **self._every.face(words, place, run),
+            **self._library.face(words, place, wanted),
             **self._report.face(words, made),
-            **self._models.face(words),
+            **self._models.face(words, place),
         }
 
     def _see_ask(
         self,
+        place: str,
         language: Language,
         turns: Turns,
         coming: Turn | None,
@@ -167,8 +181,8 @@ class Page:
         talks_wanted: str | None,
         request: gr.Request,
     ) -> Updates:
-        asked = (turns, coming, scope, talk, talks_wanted)
-        return self._ask.face(texts(language), *asked, owner(request))
+        visit = Visit.of(self._assistant, place, language, request)
+        return self._ask.face(visit, turns, coming, scope, talk, talks_wanted)
 
 
 def brand(words: Texts) -> Markup:

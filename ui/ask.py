@@ -10,19 +10,18 @@ from markupsafe import Markup
 
 from index import StorageError
 from rag.assistant import Assistant
-from rag.conversations import Conversations
 from rag.errors import AttestError
 from rag.records import Answer, Exchange
 from ui import turns
 from ui.errors import explained
 from ui.greeting import Examples, greeting
 from ui.kept_turns import Turns, answered, reopened, thought
-from ui.locale import Language, Texts, texts
+from ui.locale import Language
 from ui.scope import Scope, chosen_by, scopes
 from ui.talks import drawer_button, listed
 from ui.theme import DIRECT, FOLLOWS, JUDGED, STREAMED, TALKS
 from ui.turns import Turn
-from ui.visitor import owner
+from ui.visitor import Visit
 
 Updates = dict[Any, Any]
 
@@ -30,9 +29,9 @@ Updates = dict[Any, Any]
 class AskTab:
     """Components and what they do. What is open belongs to a visit, what is kept to the library."""
 
-    def __init__(self, assistant: Assistant, language: gr.Radio) -> None:
+    def __init__(self, assistant: Assistant, language: gr.Radio, place: gr.Textbox) -> None:
         self._assistant = assistant
-        self._examples = Examples(assistant)
+        self._examples = Examples()
         self.turns = gr.State(())
         self.coming = gr.State(None)  # the turn that is being answered
         self.talk = gr.State(None)  # the uid of the conversation
@@ -50,7 +49,7 @@ class AskTab:
                 elem_id="a-beside",
                 apply_default_css=False,
             )
-        self._connect(language)
+        self._connect(language, place)
 
     def _build_talks(self) -> None:
         with gr.Column(elem_id="a-talks"):
@@ -74,11 +73,10 @@ class AskTab:
                 self._send = gr.Button(size="sm", variant="primary", elem_id="a-send")
         self._alone = gr.HTML(elem_id="a-alone", apply_default_css=False)
 
-    def _connect(self, language: gr.Radio) -> None:
-        visit = [self.scope, self.turns, self.talk, self.wanted, language]
-        listing = [self.wanted, self.talk, language]
-        chat = [self.turns, self.coming, self.talk, self._past, self._live, self._send, self._stop,
-                self._bar, self._list]  # fmt: skip
+    def _connect(self, language: gr.Radio, place: gr.Textbox) -> None:
+        visit = [self.scope, self.turns, self.talk, self.wanted, place, language]
+        listing = [self.wanted, self.talk, place, language]
+        chat = self.chat
         asking = gr.on(
             [self._question.submit, self._send.click],
             self.ask,
@@ -88,7 +86,7 @@ class AskTab:
         )
         pressed = self._past.click(
             self.press,
-            [self.turns, self.coming],
+            [self.turns, self.coming, place],
             [self.turns, self.coming, self._pressed, self._instead],
             **DIRECT,
         )
@@ -101,7 +99,7 @@ class AskTab:
         stopped = [self.coming, self.turns, *listing]
         self._stop.click(self.stop, stopped, chat, cancels=[asking, again], **DIRECT)
         self._new.click(
-            self.clear, [self.wanted, language], chat, cancels=[asking, again], **DIRECT
+            self.clear, [self.wanted, place, language], chat, cancels=[asking, again], **DIRECT
         )
         self._list.click(
             self.manage,
@@ -114,6 +112,12 @@ class AskTab:
         self.wanted.change(self.look, listing, self._list, trigger_mode="always_last", **DIRECT)
 
     @property
+    def chat(self) -> list[Any]:
+        """What `clear` updates."""
+        return [self.turns, self.coming, self.talk, self._past, self._live, self._send, self._stop,
+                self._bar, self._list]  # fmt: skip
+
+    @property
     def faces(self) -> list[Any]:
         """What `face` updates."""
         return [self._past, self._question, self.scope, self._send, self._stop, self._new,
@@ -121,21 +125,20 @@ class AskTab:
 
     def face(
         self,
-        words: Texts,
+        visit: Visit,
         turns_: Turns,
         coming: Turn | None,
         scope: Scope,
         talk: str | None,
         wanted: str | None,
-        whose: str,
     ) -> Updates:
         """The tab in a language, over the documents that there are now."""
-        documents = self._assistant.documents()
+        words, documents = visit.words, visit.attest.documents()
         choices = scopes(documents)
         there = {value for _, value in choices}
         past = turns.conversation(turns_, words)
         if not turns_ and not coming:
-            past = self._greeting(words)
+            past = self._greeting(visit)
         prompt, find = words("ask.placeholder"), words("talks.find")
         return {
             self._past: past,
@@ -150,7 +153,7 @@ class AskTab:
             self._new: gr.update(value=words("ask.new")),
             self._alone: Markup("<p>{}</p>").format(words("ask.alone")),
             self.wanted: gr.update(placeholder=find, label=find),
-            **self._listing(words, talk, wanted, whose),
+            **self._listing(visit, talk, wanted),
         }
 
     def ask(
@@ -161,6 +164,7 @@ class AskTab:
         turns_: Turns,
         talk: str | None,
         wanted: str | None,
+        place: str,
         language: Language,
         request: gr.Request,
     ) -> Iterator[Updates]:
@@ -172,7 +176,8 @@ class AskTab:
             yield {self._question: gr.skip()}
             return
         yield {self._question: ""}
-        yield from self._ask(question, None, scope, turns_, talk, wanted, language, request)
+        visit = Visit.of(self._assistant, place, language, request)
+        yield from self._ask(visit, question, None, scope, turns_, talk, wanted)
 
     def ask_pressed(
         self,
@@ -182,28 +187,29 @@ class AskTab:
         turns_: Turns,
         talk: str | None,
         wanted: str | None,
+        place: str,
         language: Language,
         request: gr.Request,
     ) -> Iterator[Updates]:
         """Stream one answer to what a button asks; what is being written stays."""
         yield {self._pressed: ""}
-        yield from self._ask(question, instead, scope, turns_, talk, wanted, language, request)
+        visit = Visit.of(self._assistant, place, language, request)
+        yield from self._ask(visit, question, instead, scope, turns_, talk, wanted)
 
     def _ask(
         self,
+        visit: Visit,
         question: str,
         instead: int | None,
         scope: Scope,
         turns_: Turns,
         talk: str | None,
         wanted: str | None,
-        language: Language,
-        request: gr.Request,
     ) -> Iterator[Updates]:
         if not question.strip():
             return
-        words, whose = texts(language), owner(request)
-        kept = self._talks(whose).begin(question.strip(), talk, instead_of=instead)
+        words = visit.words
+        kept = visit.talks.begin(question.strip(), talk, instead_of=instead)
         talk = talk if kept is None else kept.uid
         asked = Turn(question.strip(), kept=kept)
         number = len(turns_) + 1
@@ -214,17 +220,17 @@ class AskTab:
             self._stop: gr.update(visible=True),
             self.coming: asked,
             self._live: turns.under_way(number, asked, words),
-            **self._listing(words, talk, wanted, whose),
+            **self._listing(visit, talk, wanted),
         }
         shown = turn = asked
         earlier = tuple(Exchange.of(each.answer) for each in turns_ if each.answer is not None)
-        for turn in self._answering(asked, scope, words, earlier, whose):
+        for turn in self._answering(visit, asked, scope, earlier):
             if turn is shown:
                 yield {self._stop: gr.skip()}  # nothing new, but a stop takes hold here
             elif not turn.settled:
                 yield {self.coming: turn, self._live: turns.under_way(number, turn, words)}
             shown = turn
-        yield self._settled((*turns_, turn), words, talk, wanted, whose)
+        yield self._settled(visit, (*turns_, turn), talk, wanted)
 
     def stop(
         self,
@@ -232,30 +238,41 @@ class AskTab:
         turns_: Turns,
         wanted: str | None,
         talk: str | None,
+        place: str,
         language: Language,
         request: gr.Request,
     ) -> Updates:
         """Keep what had come until then."""
-        whose = owner(request)
+        visit = Visit.of(self._assistant, place, language, request)
         kept = turns_ if coming is None else (*turns_, coming)
         if coming is not None:
-            self._talks(whose).settle(coming.kept, "".join(coming.pieces))
-        return self._settled(kept, texts(language), talk, wanted, whose)
+            visit.talks.settle(coming.kept, "".join(coming.pieces))
+        return self._settled(visit, kept, talk, wanted)
 
-    def clear(self, wanted: str | None, language: Language, request: gr.Request) -> Updates:
+    def clear(
+        self, wanted: str | None, place: str, language: Language, request: gr.Request
+    ) -> Updates:
         """Begin another conversation; the one before stays in the list."""
-        return self._settled((), texts(language), None, wanted, owner(request))
+        visit = Visit.of(self._assistant, place, language, request)
+        return self._settled(visit, (), None, wanted)
 
     def look(
-        self, wanted: str | None, talk: str | None, language: Language, request: gr.Request
+        self,
+        wanted: str | None,
+        talk: str | None,
+        place: str,
+        language: Language,
+        request: gr.Request,
     ) -> Any:
         """The conversations in which these words stand."""
-        return self._listing(texts(language), talk, wanted, owner(request))[self._list]
+        visit = Visit.of(self._assistant, place, language, request)
+        return self._listing(visit, talk, wanted)[self._list]
 
     def press(
         self,
         turns_: Turns,
         coming: Turn | None,
+        place: str,
         event: gr.EventData,
         request: gr.Request,
     ) -> Updates:
@@ -282,7 +299,8 @@ class AskTab:
                     self._instead: message,
                 }
             case "think":
-                return {self.turns: thought(sent, turns_, self._talks(owner(request)))}
+                talks = Visit.of(self._assistant, place, "en", request).talks
+                return {self.turns: thought(sent, turns_, talks)}
         return {self._pressed: ""}
 
     def manage(
@@ -290,17 +308,18 @@ class AskTab:
         turns_: Turns,
         wanted: str | None,
         talk: str | None,
+        place: str,
         language: Language,
         event: gr.EventData,
         request: gr.Request,
     ) -> Updates:
         """A button in the list of conversations: open or delete one, or delete all."""
-        words, whose = texts(language), owner(request)
-        talks, sent = self._talks(whose), event._data
+        visit = Visit.of(self._assistant, place, language, request)
+        talks, sent = visit.talks, event._data
         uid, do = str(sent.get("value", "")), sent.get("do")
         try:
             if do == "open":
-                return self._opened(uid, words, wanted, whose)
+                return self._opened(visit, uid, wanted)
             if do == "delete":
                 talks.remove(uid)
             elif do == "clear":
@@ -308,70 +327,65 @@ class AskTab:
         except (AttestError, StorageError):  # gone meanwhile: the list shows what there is
             pass
         if uid in (talk, "*"):
-            return self._settled((), words, None, wanted, whose)
-        return self._settled(turns_, words, talk, wanted, whose)
+            return self._settled(visit, (), None, wanted)
+        return self._settled(visit, turns_, talk, wanted)
 
     def rename(
         self,
         wanted: str | None,
         talk: str | None,
+        place: str,
         language: Language,
         event: gr.EventData,
         request: gr.Request,
     ) -> Updates:
         """A name that was written in the list."""
-        whose, sent = owner(request), event._data
+        visit, sent = Visit.of(self._assistant, place, language, request), event._data
         with suppress(AttestError, StorageError):  # as above; and no name is none
-            self._talks(whose).rename(str(sent["value"]), str(sent["title"]))
-        return self._listing(texts(language), talk, wanted, whose)
+            visit.talks.rename(str(sent["value"]), str(sent["title"]))
+        return self._listing(visit, talk, wanted)
 
-    def _opened(self, uid: str, words: Texts, wanted: str | None, whose: str) -> Updates:
-        found = self._talks(whose).read(uid)
-        shown = reopened(found, self._assistant)
-        return self._settled(shown, words, uid, wanted, whose)
+    def _opened(self, visit: Visit, uid: str, wanted: str | None) -> Updates:
+        found = visit.talks.read(uid)
+        return self._settled(visit, reopened(found, visit.attest), uid, wanted)
 
     def _answering(
-        self,
-        asked: Turn,
-        scope: Scope,
-        words: Texts,
-        earlier: Sequence[Exchange],
-        whose: str,
+        self, visit: Visit, asked: Turn, scope: Scope, earlier: Sequence[Exchange]
     ) -> Iterator[Turn]:
         """The turn as it grows, and last as it stays."""
-        turn = asked
-        talks = self._talks(whose)
+        turn, talks, attest = asked, visit.talks, visit.attest
         try:
-            within = chosen_by(scope, self._assistant.documents() if scope else ())
-            pieces = self._assistant.stream(asked.question, within=within, earlier=earlier)
+            within = chosen_by(scope, attest.documents() if scope else ())
+            pieces = attest.stream(asked.question, within=within, earlier=earlier)
             for piece in talks.recorded(asked.kept, pieces):
                 if isinstance(piece, Answer):
-                    turn = answered(asked, piece, self._assistant)
+                    turn = answered(asked, piece, attest)
                 elif piece:
                     turn = replace(turn, pieces=(*turn.pieces, piece))
                 yield turn
         except Exception as error:
-            failure = explained(error, words)
+            failure = explained(error, visit.words)
             talks.settle(asked.kept, failure, failed=True)
             yield replace(turn, failure=failure)
 
     def _settled(
-        self, turns_: Turns, words: Texts, talk: str | None, wanted: str | None, whose: str
+        self, visit: Visit, turns_: Turns, talk: str | None, wanted: str | None
     ) -> Updates:
+        words = visit.words
         return {
             self.turns: turns_,
             self.coming: None,
             self.talk: talk,
-            self._past: turns.conversation(turns_, words) if turns_ else self._greeting(words),
+            self._past: turns.conversation(turns_, words) if turns_ else self._greeting(visit),
             self._live: "",
             self._send: gr.update(visible=True),
             self._stop: gr.update(visible=False),
-            **self._listing(words, talk, wanted, whose),
+            **self._listing(visit, talk, wanted),
         }
 
-    def _listing(self, words: Texts, talk: str | None, wanted: str | None, whose: str) -> Updates:
+    def _listing(self, visit: Visit, talk: str | None, wanted: str | None) -> Updates:
         """The list of conversations, and the title of the one that is open."""
-        talks = self._talks(whose)
+        words, talks = visit.words, visit.talks
         found = talks.listed(wanted or "")
         title = next((each.title for each in found if each.uid == talk), "")
         kept = talks.kept
@@ -380,10 +394,7 @@ class AskTab:
             self._bar: drawer_button(title, words),
         }
 
-    def _talks(self, whose: str) -> Conversations:
-        return Conversations(self._assistant, whose)
-
-    def _greeting(self, words: Texts) -> Markup:
-        rows = [row for row in self._assistant.documents() if row.status == "indexed"]
-        made = self._examples.of(rows, words.language) if rows else []
-        return greeting(rows, words, made)
+    def _greeting(self, visit: Visit) -> Markup:
+        rows = [row for row in visit.attest.documents() if row.status == "indexed"]
+        made = self._examples.of(visit.attest, rows, visit.words.language) if rows else []
+        return greeting(rows, visit.words, made)

@@ -26,7 +26,7 @@ Updates = dict[Any, Any]
 class Care:
     """Components and what they do; a part of the Library tab."""
 
-    def __init__(self, assistant: Assistant, language: gr.Radio) -> None:
+    def __init__(self, assistant: Assistant, language: gr.Radio, place: gr.Textbox) -> None:
         self._assistant = assistant
         with gr.Column(elem_id="a-care"):
             self._title = gr.HTML(elem_id="a-care-title", apply_default_css=False)
@@ -43,7 +43,7 @@ class Care:
         self.synced = gr.on(
             [self._folder.submit, self._sync.click],
             self.sync,
-            [self._folder, self._prune, language],
+            [self._folder, self._prune, place, language],
             [self._news, self._sync],
             **STREAMED,
         )
@@ -82,7 +82,7 @@ class Care:
         yield {self._health: said, self._verify: gr.update(interactive=True)}
 
     def sync(
-        self, folder: str, prune: bool, language: Language, request: gr.Request
+        self, folder: str, prune: bool, place: str, language: Language, request: gr.Request
     ) -> Iterator[Updates]:
         """Bring the library to what a folder of this machine holds; nobody may from elsewhere."""
         words = texts(language)
@@ -94,7 +94,7 @@ class Care:
         yield {self._sync: gr.update(interactive=False)}
         done = list[Outcome]()
         try:
-            for outcome in self._assistant.sync(folder.strip(), prune=prune):
+            for outcome in self._assistant.at(place).sync(folder.strip(), prune=prune):
                 done.append(outcome)
                 if len(done) % _STEP == 1:
                     waits = words("care.syncing", n=f"{len(done):,}")

@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 def explained(error: Exception, words: Texts) -> str:
     """The error's own message where it was raised on purpose; anything else goes to the log."""
     if isinstance(error, UnknownCollection):
-        return words("error.empty")  # the page shows one collection, which the first file makes
+        return words("error.empty")  # the one at hand, which the first file makes
     if isinstance(error, AttestError | StorageError):
         return str(error)
     _log.error("the page could not do what was asked", exc_info=error)

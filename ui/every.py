@@ -38,7 +38,7 @@ class Run:
 class EveryTab:
     """Components and what they do. A table lives in its session's state alone."""
 
-    def __init__(self, assistant: Assistant, language: gr.Radio) -> None:
+    def __init__(self, assistant: Assistant, language: gr.Radio, place: gr.Textbox) -> None:
         self._assistant = assistant
         self.made = gr.State(None)
         self._head = gr.HTML(elem_id="a-every-head", apply_default_css=False)
@@ -61,12 +61,12 @@ class EveryTab:
                 )
                 for kind in _KINDS
             }
-        self._connect(language)
+        self._connect(language, place)
 
-    def _connect(self, language: gr.Radio) -> None:
+    def _connect(self, language: gr.Radio, place: gr.Textbox) -> None:
         seen = [self.made, self._start, self._stop, self._table, self._source,
                 *self._files.values()]  # fmt: skip
-        given = [self._questions, self._scope, self.made, language]
+        given = [self._questions, self._scope, self.made, place, language]
         self._start.click(self.fill, given, seen, **STREAMED)
         self._stop.click(self.stop, self.made, None, **DIRECT)
         self._table.click(self.open, [self.made, language], self._source, **DIRECT)
@@ -77,14 +77,14 @@ class EveryTab:
         return [self._head, self._questions, self._scope, self._start, self._stop, self._table,
                 self._source, *self._files.values()]  # fmt: skip
 
-    def face(self, words: Texts, made: Run | None) -> Updates:
+    def face(self, words: Texts, place: str, made: Run | None) -> Updates:
         """The tab in a language."""
         return {
             self._head: render.headline(words("every.title"), words("every.lead")),
             self._questions: gr.update(
                 label=words("every.questions"), placeholder=words("every.placeholder")
             ),
-            **self.refresh(words.language),
+            **self.refresh(place, words.language),
             self._start: gr.update(value=words("every.start")),
             self._stop: gr.update(value=words("every.stop")),
             self._table: _page(made, words),
@@ -95,10 +95,11 @@ class EveryTab:
             },
         }
 
-    def refresh(self, language: Language) -> Updates:
+    def refresh(self, place: str, language: Language) -> Updates:
         """The documents that can be chosen now."""
         words = texts(language)
-        rows = [row for row in self._assistant.documents() if row.status == "indexed"]
+        documents = self._assistant.at(place).documents()
+        rows = [row for row in documents if row.status == "indexed"]
         names = [(f"{row.title} · {render.file_name(row.path)}", row.id) for row in rows]
         return {
             self._scope: gr.update(
@@ -112,12 +113,17 @@ class EveryTab:
         return self._scope
 
     def fill(
-        self, questions: str, chosen: Sequence[int], before: Run | None, language: Language
+        self,
+        questions: str,
+        chosen: Sequence[int],
+        before: Run | None,
+        place: str,
+        language: Language,
     ) -> Iterator[Updates]:
         """Fill a table; the same questions of the same documents go on where they were stopped."""
         words = texts(language)
         try:
-            run = self._run(questions, chosen, before)
+            run = _run(self._assistant.at(place), questions, chosen, before)
         except Exception as error:
             yield {self._table: render.failure(explained(error, words), words)}
             return
@@ -163,14 +169,6 @@ class EveryTab:
         except Exception as error:
             return render.failure(explained(error, words), words)
 
-    def _run(self, questions: str, chosen: Sequence[int], before: Run | None) -> Run:
-        asked = [line for line in questions.splitlines() if line.strip()]
-        within = Within(documents=tuple(chosen)) if chosen else EVERYWHERE
-        every = self._assistant.every(asked, within=within)
-        if before is not None and before.every.asks_as(every):
-            every = before.every
-        return Run(every)
-
     def _written(self, run: Run) -> Updates:
         """The table as files, where it has a cell."""
         if not run.every.done:
@@ -182,6 +180,15 @@ class EveryTab:
             every_export.write(run.every.table, file)
             updates[button] = gr.update(value=str(file), visible=True)
         return updates
+
+
+def _run(attest: Assistant, questions: str, chosen: Sequence[int], before: Run | None) -> Run:
+    asked = [line for line in questions.splitlines() if line.strip()]
+    within = Within(documents=tuple(chosen)) if chosen else EVERYWHERE
+    every = attest.every(asked, within=within)
+    if before is not None and before.every.asks_as(every):
+        every = before.every
+    return Run(every)
 
 
 def _page(made: Run | None, words: Texts) -> str:

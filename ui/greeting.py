@@ -24,26 +24,28 @@ State = tuple[int, ...]  # ids of the documents that examples were made of
 class Examples:
     """Questions that the library answers, found once for each state of it, beside the page."""
 
-    def __init__(self, assistant: Assistant) -> None:
-        self._assistant = assistant
+    def __init__(self) -> None:
         self._lock = Lock()
-        self._found: dict[Language, tuple[State, Event, list[str]]] = {}
+        self._found: dict[tuple[str, Language], tuple[State, Event, list[str]]] = {}
 
-    def of(self, documents: Sequence[StoredDocument], language: Language) -> list[str]:
+    def of(
+        self, attest: Assistant, documents: Sequence[StoredDocument], language: Language
+    ) -> list[str]:
         """Those that are found; until then titles to ask about."""
-        state = tuple(row.id for row in documents)
+        state, key = tuple(row.id for row in documents), (attest.settings.collection, language)
         with self._lock:
-            known = self._found.get(language)
+            known = self._found.get(key)
             if known is None or known[0] != state:
                 known = (state, Event(), [])
-                self._found[language] = known
-                Thread(target=self._find, args=(language, known[1], known[2]), daemon=True).start()
+                self._found[key] = known
+                given = (attest, language, known[1], known[2])
+                Thread(target=self._find, args=given, daemon=True).start()
         known[1].wait(_PATIENCE_S)
         return list(known[2])
 
-    def _find(self, language: Language, done: Event, into: list[str]) -> None:
+    def _find(self, attest: Assistant, language: Language, done: Event, into: list[str]) -> None:
         try:
-            into += examples(self._assistant, korean=language == "ko", n=_EXAMPLES)
+            into += examples(attest, korean=language == "ko", n=_EXAMPLES)
         except Exception:
             _log.exception("no example questions could be made")
         finally:

@@ -25,11 +25,18 @@ def page(made: Report | None, words: Texts) -> Markup:
         return render.notice(words("report.nothing.title"), words("report.nothing.lead"))
     return Markup('<h2 class="a-found">{}</h2>{}{}{}{}').format(
         _summary(made, words),
-        render.joined(Markup('<p class="a-notes">{}</p>').format(note) for note in made.notes),
+        render.joined(
+            Markup('<p class="a-notes">{}</p>').format(note) for note in _notes(made, words)
+        ),
         _overview(made, words),
         _themes(made, words),
         "" if made.comparison is None else _compared(made.comparison, words),
     )
+
+
+def _notes(made: Report, words: Texts) -> Markup:
+    said = (words(f"report.note.{each.kind}", **each.values) for each in made.remarks)
+    return render.joined(Markup('<p class="a-notes">{}</p>').format(note) for note in said)
 
 
 def cards(made: Report | None, words: Texts) -> Markup:

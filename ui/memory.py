@@ -8,8 +8,14 @@ from ui.locale import Texts
 _SETTING = Markup("<code>remember_questions = false</code>")
 
 
-def memory(status: LibraryStatus, words: Texts) -> Markup:
-    """How many questions are remembered; none and switched off are said too."""
+def memory(status: LibraryStatus, words: Texts, talks: int = 0) -> Markup:
+    """How many questions are remembered; none and switched off are said too.
+
+    Args:
+        status: of the library
+        words: of the page
+        talks: conversations that are kept
+    """
     if not status.remember_questions:
         said = words("memory.off")
         more = words.count("memory.left", status.questions) if status.questions else ""
@@ -17,7 +23,7 @@ def memory(status: LibraryStatus, words: Texts) -> Markup:
         n = status.questions
         said = words.count("memory.on", n) if n else words("memory.none")
         more = escape(words.entries["memory.how"]).format(setting=_SETTING)
-    acts = _acts(words) if status.questions else ""
+    acts = _acts(words) if status.questions or talks else ""
     return Markup('<p class="a-memory" role="status">{} {} {}</p>').format(said, more, acts)
 
 

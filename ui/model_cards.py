@@ -1,19 +1,14 @@
-"""How models, what a library learned, and its calibration look."""
+"""How models, and what a library learned, look."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
 from index.records import StoredAdapter
-from rag.assistant import Assistant
 from rag.models import ListedModel
 from ui import render
-from ui.background import Step
 from ui.locale import Texts
-
-if TYPE_CHECKING:
-    from rag.declining import Calibrated
 
 _MANY = 4  # languages that are named one by one
 
@@ -74,19 +69,6 @@ def _languages(codes: Sequence[str], words: Texts) -> str:
     return ", ".join(words.entries.get(f"models.in.{code}", code) for code in codes)
 
 
-def step(at: Step, words: Texts) -> Markup:
-    """How far a piece of work has come."""
-    return Markup(
-        '{}<i class="a-bar a-wide" role="progressbar" aria-valuemin="0" aria-valuemax="100" '
-        'aria-valuenow="{}" aria-label="{}"><i style="width:{}%"></i></i>'
-    ).format(
-        render.waiting(at.what or words("models.begins")),
-        round(100 * at.share),
-        words("models.progress"),
-        round(100 * at.share),
-    )
-
-
 def learned(adapters: Sequence[StoredAdapter], words: Texts) -> Markup:
     """What came of the last time that the library learned."""
     active = next((each for each in adapters if each.active), None)
@@ -140,41 +122,4 @@ def _evidence(each: Mapping[str, Any], words: Texts) -> Markup:
         )
         for side in ("dense", "fused")
         for change in (each[f"{side}_change"],)
-    )
-
-
-def fits(assistant: Assistant) -> "list[Calibrated] | bool":
-    """Whether the library is calibrated for its encoder; what it was fitted by is not kept."""
-    name = assistant.settings.collection
-    if not assistant.exists(name):
-        return False
-    adapter = assistant.catalog.active_adapter(name)
-    stored = assistant.catalog.collection(name)
-    encoder = adapter.fingerprint if adapter else stored.model.fingerprint
-    found = assistant.catalog.calibration(name, encoder=encoder, generator="")
-    return found is not None
-
-
-def calibrated(made: "list[Calibrated] | bool", words: Texts) -> Markup:
-    """What a calibration found, or whether there is one."""
-    if isinstance(made, bool):
-        key = "models.calibrated" if made else "models.uncalibrated"
-        return Markup('<p class="a-none">{}</p>').format(words(key))
-    return Markup('<dl class="a-facts">{}</dl>').format(
-        render.joined(_fit(each, words) for each in made)
-    )
-
-
-def _fit(fit: "Calibrated", words: Texts) -> Markup:
-    by = words("models.fit.writer" if fit.generator else "models.fit.evidence")
-    facts = [
-        (words("models.fit.answered", n=fit.questions), f"{fit.held_answered_pct:g} %"),
-        (words("models.fit.declined", n=fit.left_out), f"{fit.left_out_declined_pct:g} %"),
-        (words("models.fit.auroc"), f"{fit.auroc:.2f}"),
-    ]
-    if fit.swapped_declined_pct is not None:
-        swapped = words("models.fit.swapped", n=fit.swapped)
-        facts.insert(2, (swapped, f"{fit.swapped_declined_pct:g} %"))
-    return render.joined(
-        Markup("<div><dt>{}, {}</dt><dd>{}</dd></div>").format(by, *fact) for fact in facts
     )

@@ -27,7 +27,7 @@ Updates = dict[Any, Any]
 class ReportTab:
     """Components and what they do. The report lives in its session's state alone."""
 
-    def __init__(self, assistant: Assistant, language: gr.Radio) -> None:
+    def __init__(self, assistant: Assistant, language: gr.Radio, place: gr.Textbox) -> None:
         self._assistant = assistant
         self.made = gr.State(None)
         self._head = gr.HTML(elem_id="a-report-head", apply_default_css=False)
@@ -65,7 +65,7 @@ class ReportTab:
             self.made, self._build, *self._downloads.values(), self._page, self._detail,
             self._cards, self._earlier,
         ]  # fmt: skip
-        given = [self._number, self._by, self._assign, language]
+        given = [self._number, self._by, self._assign, place, language]
         self._build.click(self.build, given, shown, **STREAMED)
         self._earlier.upload(self.build, [*given, self._earlier], shown, **STREAMED)
         for shows in (self._page, self._cards):
@@ -116,6 +116,7 @@ class ReportTab:
         number: int,
         by: str,
         assign: bool,
+        place: str,
         language: Language,
         earlier: str | None = None,
     ) -> Iterator[Updates]:
@@ -128,7 +129,7 @@ class ReportTab:
             self._cards: "",
         }
         try:
-            made = self._assistant.report(
+            made = self._assistant.at(place).report(
                 clusters=number or None,
                 by="passages" if by == "passages" else "documents",
                 outliers="assign" if assign else "keep",

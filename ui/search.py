@@ -39,7 +39,7 @@ class Found:
 class SearchTab:
     """Components and what they do. What was found lives in its session's state alone."""
 
-    def __init__(self, assistant: Assistant, language: gr.Radio) -> None:
+    def __init__(self, assistant: Assistant, language: gr.Radio, place: gr.Textbox) -> None:
         self._assistant = assistant
         self.found = gr.State(None)
         self._head = gr.HTML(elem_id="a-search-head", apply_default_css=False)
@@ -63,12 +63,12 @@ class SearchTab:
         gr.on(
             [self._query.submit, self._go.click],
             self.search,
-            [self._query, self._chosen, language],
+            [self._query, self._chosen, place, language],
             seen,
             js=FILTERED,
             **STREAMED,
         )
-        self._hits.click(self.similar, language, seen, **DIRECT)
+        self._hits.click(self.similar, [place, language], seen, **DIRECT)
 
     @property
     def faces(self) -> list[Any]:
@@ -76,14 +76,14 @@ class SearchTab:
         return [self._head, self._query, self._go, self.form, self._explain, self._hits,
                 *self._files.values()]  # fmt: skip
 
-    def face(self, words: Texts, found: Found | None) -> Updates:
+    def face(self, words: Texts, place: str, found: Found | None) -> Updates:
         """The tab in a language."""
         prompt = words("search.placeholder")
         return {
             self._head: render.headline(words("search.title"), words("search.lead")),
             self._query: gr.update(placeholder=prompt, label=prompt),
             self._go: gr.update(value=words("search.button")),
-            **self.refresh(words.language),
+            **self.refresh(place, words.language),
             self._explain: gr.update(label=words("search.explain")),
             self._hits: results(found, words),
             **{
@@ -92,14 +92,14 @@ class SearchTab:
             },
         }
 
-    def refresh(self, language: Language) -> Updates:
+    def refresh(self, place: str, language: Language) -> Updates:
         """What the form offers, over the documents that there are now."""
-        return {self.form: filters.form(self._assistant.documents(), texts(language))}
+        return {self.form: filters.form(self._assistant.at(place).documents(), texts(language))}
 
     def search(
-        self, query: str, chosen: dict[str, object] | None, language: Language
+        self, query: str, chosen: dict[str, object] | None, place: str, language: Language
     ) -> Iterator[Updates]:
-        query, words = query.strip(), texts(language)
+        query, words, attest = query.strip(), texts(language), self._assistant.at(place)
         if not query:
             yield self._shown(None, words)
             return
@@ -107,24 +107,25 @@ class SearchTab:
         within = filters.within(chosen)
 
         def look() -> SearchResult:
-            return self._assistant.search(query, k=_HITS, within=within, explain=True)
+            return attest.search(query, k=_HITS, within=within, explain=True)
 
         found = _found(query, look, words)
         yield self._shown(replace(found, narrowed=within != EVERYWHERE), words)
 
-    def similar(self, language: Language, event: gr.EventData) -> Updates:
+    def similar(self, place: str, language: Language, event: gr.EventData) -> Updates:
         """Documents like the passage or the document whose button was pressed.
 
         It sends an id, a title, and of what the id is.
         """
         key, title = int(event._data["value"]), str(event._data["title"])
         words, passage = texts(language), event._data.get("of") == "passage"
+        attest = self._assistant.at(place)
 
         def look() -> SearchResult:
             # A name could be the path of any file here: from a browser, only an id is taken.
             if passage:
-                return self._assistant.similar_to_passage(key, k=_HITS)
-            return self._assistant.similar(key, k=_HITS)
+                return attest.similar_to_passage(key, k=_HITS)
+            return attest.similar(key, k=_HITS)
 
         return self._shown(_found(title, look, words), words)
 

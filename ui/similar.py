@@ -40,7 +40,7 @@ class Likes:
 class SimilarTab:
     """Components and what they do. What was found lives in its session's state alone."""
 
-    def __init__(self, assistant: Assistant, language: gr.Radio) -> None:
+    def __init__(self, assistant: Assistant, language: gr.Radio, place: gr.Textbox) -> None:
         self._assistant = assistant
         self.found = gr.State(None)
         self._head = gr.HTML(elem_id="a-similar-head", apply_default_css=False)
@@ -60,9 +60,9 @@ class SimilarTab:
                 size="sm", scale=0, visible=False, elem_id="a-similar-csv"
             )
         seen = [self.found, self._page, self._json, self._csv]
-        self._go.click(self.look, [self._document, self._text, language], seen, **STREAMED)
-        self._file.upload(self.read, [self._file, language], seen, **STREAMED)
-        self._twins.click(self.twins, language, seen, **STREAMED)
+        self._go.click(self.look, [self._document, self._text, place, language], seen, **STREAMED)
+        self._file.upload(self.read, [self._file, place, language], seen, **STREAMED)
+        self._twins.click(self.twins, [place, language], seen, **STREAMED)
 
     @property
     def faces(self) -> list[Any]:
@@ -75,11 +75,11 @@ class SimilarTab:
         """What `refresh` updates."""
         return self._document
 
-    def face(self, words: Texts, found: Likes | None) -> Updates:
+    def face(self, words: Texts, place: str, found: Likes | None) -> Updates:
         """The tab in a language."""
         return {
             self._head: render.headline(words("similar.title"), words("similar.lead")),
-            **self.refresh(words.language),
+            **self.refresh(place, words.language),
             self._text: gr.update(
                 label=words("similar.text"), placeholder=words("similar.placeholder")
             ),
@@ -91,39 +91,44 @@ class SimilarTab:
             self._csv: gr.update(label=words("similar.download", kind="CSV")),
         }
 
-    def refresh(self, language: Language) -> Updates:
+    def refresh(self, place: str, language: Language) -> Updates:
         """The documents that can be chosen now."""
         words = texts(language)
-        rows = [row for row in self._assistant.documents() if row.status == "indexed"]
+        documents = self._assistant.at(place).documents()
+        rows = [row for row in documents if row.status == "indexed"]
         names = [(f"{row.title} · {render.file_name(row.path)}", row.id) for row in rows]
         return {self._document: gr.update(choices=names, label=words("similar.document"))}
 
-    def look(self, document: int | None, text: str, language: Language) -> Iterator[Updates]:
+    def look(
+        self, document: int | None, text: str, place: str, language: Language
+    ) -> Iterator[Updates]:
         """Documents like a pasted text, or else like the chosen document."""
-        words = texts(language)
+        words, attest = texts(language), self._assistant.at(place)
         if text.strip():
             title = words("similar.pasted")
-            yield from self._found(title, lambda: self._like_text(text), words)
+            yield from self._found(title, lambda: _like_text(attest, text), words)
         elif document is None:
             yield {self._page: render.notice(words("similar.what"), words("similar.lead"))}
         else:
-            row = self._assistant.catalog.document(int(document))
-            yield from self._found(row.title, lambda: self._like(row.id), words)
+            row = attest.catalog.document(int(document))
+            yield from self._found(row.title, lambda: attest.similar(row.id, k=_HITS), words)
 
-    def read(self, file: str, language: Language) -> Iterator[Updates]:
+    def read(self, file: str, place: str, language: Language) -> Iterator[Updates]:
         """Documents like a file, which is read and thrown away."""
-        given = Path(file)
+        given, attest = Path(file), self._assistant.at(place)
         try:
-            yield from self._found(given.name, lambda: self._like(given), texts(language))
+            yield from self._found(
+                given.name, lambda: attest.similar(given, k=_HITS), texts(language)
+            )
         finally:
             given.unlink(missing_ok=True)
 
-    def twins(self, language: Language) -> Iterator[Updates]:
+    def twins(self, place: str, language: Language) -> Iterator[Updates]:
         """Documents that are there more than once."""
         words = texts(language)
         yield {self._page: render.waiting(words("similar.comparing"))}
         try:
-            found = self._assistant.duplicates()
+            found = self._assistant.at(place).duplicates()
         except Exception as error:
             yield {self._page: render.failure(explained(error, words), words)}
             return
@@ -152,21 +157,18 @@ class SimilarTab:
             self._json: self._written("similar.json", shape.encode("utf-8")),
         }
 
-    def _like(self, document: int | Path) -> Similar:
-        return self._assistant.similar(document, k=_HITS)
-
-    def _like_text(self, text: str) -> Similar:
-        if len(text) > _LONGEST:
-            raise UsageError(
-                f"the text has {len(text):,} characters, {_LONGEST:,} are taken: upload it as a "
-                "file"
-            )
-        return self._assistant.similar_to_text(text, k=_HITS)
-
     def _written(self, name: str, content: bytes) -> Any:
         file = Path(tempfile.mkdtemp(dir=self._json.GRADIO_CACHE)) / f"attest-{name}"
         write_aside(file, content)
         return gr.update(value=str(file), visible=True)
+
+
+def _like_text(attest: Assistant, text: str) -> Similar:
+    if len(text) > _LONGEST:
+        raise UsageError(
+            f"the text has {len(text):,} characters, {_LONGEST:,} are taken: upload it as a file"
+        )
+    return attest.similar_to_text(text, k=_HITS)
 
 
 def page(found: Likes | None, words: Texts) -> Markup:

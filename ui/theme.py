@@ -50,8 +50,9 @@ element.addEventListener('keydown', (event) => {{
 FILTERED = "(query, _, ...rest) => [query, window.attest.filters(), ...rest]"
 # An upload reaches Python under a name without special characters: the true ones go beside it.
 NAMED = "(files, _, ...rest) => [files, files.map((file) => file.orig_name), ...rest]"
+NAMED_ONE = "(file, _, ...rest) => [file, [file.orig_name], ...rest]"
 FOLLOWS = "watch('value', () => window.attest.follow(element));"
-SHOWN = "(language) => window.attest.shown(language)"
+SHOWN = "(language) => window.attest.shown(language, true)"
 SWITCHED = "(language) => window.attest.switched(language)"
 
 _INK = Color(

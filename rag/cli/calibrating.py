@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rag.cli.options import Collection, Home, Json, assistant, show
 
 if TYPE_CHECKING:
-    from rag.declining import Calibrated
+    from rag.calibrated import Calibrated
 
 
 def calibrate(collection: Collection = None, home: Home = None, as_json: Json = False) -> None:
@@ -30,14 +30,7 @@ def record(made: Sequence["Calibrated"]) -> dict[str, Any]:
             {
                 "encoder": fit.encoder,
                 "generator": fit.generator or None,
-                **fit.calibration.values(),
-                "questions": fit.questions,
-                "left_out": fit.left_out,
-                "swapped": fit.swapped,
-                "held_answered_pct": fit.held_answered_pct,
-                "left_out_declined_pct": fit.left_out_declined_pct,
-                "swapped_declined_pct": fit.swapped_declined_pct,
-                "auroc": round(fit.auroc, 3),
+                **{key: value for key, value in fit.figures().items() if key != "documents"},
             }
             for fit in made
         ],

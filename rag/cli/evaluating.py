@@ -41,12 +41,13 @@ def evaluate_retrieval(
     as_json: Json = False,
 ) -> None:
     """Measure search by words, by meaning, by both, and as the library has learned."""
-    from rag import evaluate, evaluation_file, evaluation_text
+    from rag import evaluate, evaluation_file, evaluation_text, measured
 
     if per_query and not as_json:
         raise UsageError("--per-query is for programs: add --json")
     with assistant(home, collection) as attest, _bar() as watch:
         made = evaluate.evaluate(attest, data, against=against, cache=cache, watch=watch)
+        measured.keep_retrieval(attest, made)
     shape = partial(evaluation_file.evaluation, each=per_query)
     show(made, as_json, shape, evaluation_text.evaluation)
 
@@ -71,12 +72,13 @@ def evaluate_answers(
     as_json: Json = False,
 ) -> None:
     """Measure what the library answers, what it cites, and when it declines."""
-    from rag import answer_evaluation, answer_evaluation_file, answer_evaluation_text
+    from rag import answer_evaluation, answer_evaluation_file, answer_evaluation_text, measured
 
     with assistant(home, collection) as attest, _bar() as watch:
         made = answer_evaluation.evaluate_answers(
             attest, file, mode=mode, against=against, out=out, watch=watch
         )
+        measured.keep_answers(attest, made)
     show(made, as_json, answer_evaluation_file.evaluation, answer_evaluation_text.evaluation)
     raise typer.Exit(3 if made.failed else 0)
 

@@ -51,7 +51,7 @@ def reembed(
 def export(
     file: Annotated[Path, typer.Argument(help="The archive to write.")],
     with_history: Annotated[
-        bool, typer.Option("--with-history", help="Put in the questions that were asked, too.")
+        bool, typer.Option("--with-history", help="Put in questions and conversations, too.")
     ] = False,
     collection: Collection = None,
     home: Home = None,

@@ -14,12 +14,15 @@ from sqlalchemy import delete, select
 
 from index import Catalog, Collection
 from index.archive import export, import_archive
+from index.conversations import Conversations
 from index.errors import BadArchive, CollectionExists, StorageError, UnknownCollection
 from index.records import Model, StoredChunk, StoredDocument
 from index.schema import ChunkRow, VectorRow
 from index.verify import verify
 from tests.index.library import MODEL, document, rejected, vector_of, vectors_of
 
+_LEARNED = ("adapter.bin", "questions.jsonl", "conversations.jsonl")
+_SINCE_3 = ("conversations", "calibrations", "evaluations")
 OTHER = Model("other", "fingerprint-of-other", 4)
 
 
@@ -159,14 +162,31 @@ def test_what_was_learned_comes_along_and_the_questions_if_asked(
 
 
 @pytest.mark.parametrize("url", [None])
+def test_an_archive_of_the_second_version_is_read(file: Path, tmp_path: Path) -> None:
+    def date_back(members: dict[str, bytes]) -> None:
+        manifest = json.loads(members[MANIFEST]) | {"version": 2}
+        for collection in manifest["collections"]:
+            for key in _SINCE_3:
+                del collection[key]
+        members[MANIFEST] = json.dumps(manifest).encode()
+        for name in [name for name in members if name.endswith("conversations.jsonl")]:
+            del members[name]
+
+    with Catalog(tmp_path / "other home") as empty:
+        assert import_archive(empty, _rewritten(file, date_back)) == ["default", "letters"]
+        assert empty.collection("default").rerank_weight == 0.2
+        assert empty.calibrations("default") == ()
+
+
+@pytest.mark.parametrize("url", [None])
 def test_an_archive_of_the_first_version_is_read(file: Path, tmp_path: Path) -> None:
     def date_back(members: dict[str, bytes]) -> None:
         manifest = json.loads(members[MANIFEST]) | {"version": 1}
         for collection in manifest["collections"]:
-            for key in ("rerank_weight", "adapter", "questions"):
+            for key in ("rerank_weight", "adapter", "questions", *_SINCE_3):
                 del collection[key]
         members[MANIFEST] = json.dumps(manifest).encode()
-        for name in [name for name in members if name.endswith((DATA[-11:], QUESTIONS[-15:]))]:
+        for name in [name for name in members if name.endswith(_LEARNED)]:
             del members[name]
 
     with Catalog(tmp_path / "other home") as empty:
@@ -389,7 +409,7 @@ def _cut(name: str, end: int) -> Callable[[dict[str, bytes]], None]:
 
 BAD: dict[str, tuple[Callable[[dict[str, bytes]], object], str]] = {
     "another format": (_manifest(format="zip"), "its format is 'zip', not 'attest-archive'"),
-    "a later version": (_manifest(version=3), "of version 3, this program reads versions up to 2"),
+    "a later version": (_manifest(version=4), "of version 4, this program reads versions up to 3"),
     "no format": (_set(MANIFEST, b"{}"), "the manifest has no 'format'"),
     "no object": (_set(MANIFEST, b"[]"), "the manifest is a value, not of type dict"),
     "no JSON": (_set(MANIFEST, b"{"), "manifest.json is no JSON"),
@@ -589,3 +609,76 @@ def test_a_link_in_the_home_leads_no_file_astray(stocked: Catalog, tmp_path: Pat
         with pytest.raises(BadArchive, match="does not lie in uploads"):
             import_archive(empty, tmp_path / "library.zip")
     assert list(outside.iterdir()) == []
+
+
+def test_conversations_and_fits_come_along_with_ids_of_the_new_home(
+    stocked: Catalog, empty: Catalog, tmp_path: Path
+) -> None:
+    row = stocked.find("default", "b.txt")
+    first = stocked.chunk_ids(row.id)[0]
+    talks = Conversations(stocked.database)
+    answer = {
+        "citations": [{"chunk_id": first, "document": {"id": row.id, "path": row.path}}],
+        "passages": [{"chunk_id": 9999, "document": {"id": 9999, "path": "gone.txt"}}],
+    }
+    uid, message = talks.ask("default", "", "무엇이 바뀌었나?", title="바뀐 것")
+    talks.settle(message, "answered", "다 바뀌었다.", answer)
+    talks.think(uid, "", message, "up", "good")
+    talks.ask("default", "key 3", "secret of a program", title="of a key")
+    fitted = {"threshold": -0.5, "scale": 1.5, "curve": [{"answered_pct": 5.0, "wrong_pct": 0.0}]}
+    stocked.calibrate("default", encoder="e+judge", generator="", fitted=fitted)
+    stocked.keep_evaluation("default", "retrieval", {"queries": 3})
+    file = tmp_path / "library.zip"
+    export(stocked, file, history=True)
+    import_archive(empty, file)
+
+    there = Conversations(empty.database)
+    (head,) = there.listed("default", "")
+    assert head.title == "바뀐 것"
+    assert head.uid != uid
+    assert there.count("default") == 1  # a key of the same number here is another one
+    ((said,),) = there.read(head.uid, "")[1:]
+    assert (said.state, said.thumb, said.note) == ("answered", "up", "good")
+    assert said.answer is not None
+    (citation,), (passage,) = said.answer["citations"], said.answer["passages"]
+    moved = empty.find("default", "b.txt")
+    assert citation["document"] == {"id": moved.id, "path": row.path}
+    assert citation["chunk_id"] == empty.chunk_ids(moved.id)[0]
+    assert (passage["chunk_id"], passage["document"]["id"]) == (0, 0)
+    fit = empty.calibration("default", encoder="e+judge", generator="")
+    assert fit is not None
+    assert fit.fitted == fitted
+    assert [one.figures for one in empty.evaluations("default")] == [{"queries": 3}]
+
+    empty.clear()
+    export(stocked, file)
+    with zipfile.ZipFile(file) as archive:
+        assert not any("바뀌었나".encode() in archive.read(name) for name in archive.namelist())
+    import_archive(empty, file)
+    assert there.count("default") == 0
+    assert empty.calibration("default", encoder="e+judge", generator="") is not None
+
+
+@pytest.mark.parametrize("url", [None])
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"fitted": {"threshold": "x", "scale": 1}}, "threshold and scale"),
+        ({"fitted": {"threshold": 0.0, "scale": 0}}, "threshold and scale"),
+        ({"encoder": 7}, "'encoder' 7"),
+    ],
+)
+def test_a_fit_that_cannot_be_is_refused(
+    stocked: Catalog, tmp_path: Path, change: dict[str, object], told: str
+) -> None:
+    stocked.calibrate("default", encoder="e", generator="", fitted={"threshold": 0, "scale": 1})
+    file = tmp_path / "library.zip"
+    export(stocked, file)
+
+    def spoil(members: dict[str, bytes]) -> None:
+        manifest = json.loads(members[MANIFEST])
+        manifest["collections"][0]["calibrations"][0] |= change
+        members[MANIFEST] = json.dumps(manifest).encode()
+
+    with Catalog(tmp_path / "other home") as empty, pytest.raises(BadArchive, match=told):
+        import_archive(empty, _rewritten(file, spoil))

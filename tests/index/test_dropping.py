@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from index import Catalog, Collection, Model
-from index.errors import UnknownCollection
+from index.errors import CollectionBusy, CollectionExists, UnknownCollection
+from index.jobs import Jobs
+from index.keys import Keys
 from index.verify import verify
 from tests.index.library import MODEL, document, feed_of, reopened, vector_of, vectors_of
 
@@ -96,3 +98,25 @@ def test_who_had_it_open_finds_nothing_and_can_begin_anew(stocked: Catalog) -> N
     _add(collection, "b.txt", "the winch")
     assert len(collection.dense(vector_of("x")).ids) == 1
     assert collection.lexical("pump winch").ids.size == 1
+
+
+def test_a_collection_goes_by_another_name_with_its_keys(stocked: Catalog) -> None:
+    keys, jobs = Keys(stocked.database), Jobs(stocked.database, "w")
+    key, _ = keys.create("a", "read", ["letters", "other"])
+    all_, _ = keys.create("b", "read", None)
+    uid = stocked.collection("letters").uid
+    waiting = jobs.put("add", "letters", {})
+    with pytest.raises(CollectionBusy, match="'letters' has 1 jobs that are not done"):
+        stocked.rename_collection("letters", "편지")
+    jobs.cancel(waiting.id)
+    stocked.rename_collection("letters", "편지")
+    assert stocked.collection("편지").uid == uid
+    assert Collection.open(stocked, "편지", MODEL).lexical("pump").ids.size == 1
+    assert [each.collections for each in keys.all()] == [("other", "편지"), None]
+    assert jobs.get(waiting.id).collection == "편지"
+    assert (key.id, all_.id) == (1, 2)
+    with pytest.raises(CollectionExists, match="there is a collection 'default' already"):
+        stocked.rename_collection("편지", "default")
+    with pytest.raises(UnknownCollection, match="no collection 'letters'"):
+        stocked.rename_collection("letters", "x")
+    stocked.rename_collection("default", "default")

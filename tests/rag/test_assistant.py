@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from index.errors import UnknownCollection, UnknownDocument
+from index.errors import CollectionExists, UnknownCollection, UnknownDocument
 from rag import Answer, Assistant
 from rag.encoders import Encoders
 from rag.errors import NotFound, TooLong, UsageError
@@ -259,3 +259,21 @@ def test_a_file_name_moves_no_vector(attest: Assistant, tmp_path: Path) -> None:
         attest.search("gate", mode="dense", collection=folder).hits[0].dense for folder in "ab"
     ]
     assert scores[0] == scores[1]
+
+
+def test_a_collection_is_made_named_anew_and_let_go(library: Assistant) -> None:
+    assert library.create("  Notes ") == "Notes"
+    assert library.at("Notes").documents() == []
+    with pytest.raises(CollectionExists, match="there is a collection 'Notes' already"):
+        library.create("Notes")
+    for name in ("", " \t", "a\nb", "a" * 256):
+        with pytest.raises(UsageError, match="1 to 255 characters"):
+            library.create(name)
+    assert library.search("lamp").hits  # the index is open by its old name
+    held = len(library.documents())
+    assert library.rename_collection("default", "Lamps") == "Lamps"
+    assert library.documents() == []
+    assert library.at("Lamps").search("lamp").hits
+    with pytest.raises(UnknownCollection):
+        library.search("lamp", collection="default")
+    assert library.drop("Lamps") == held

@@ -10,12 +10,12 @@ import pytest
 from index.errors import UnknownCollection
 from index.records import WordFrequencies
 from rag import Assistant, Settings
+from rag.calibrated import Calibrated, Point, risk_curve
 from rag.cli.calibrating import text
 from rag.confidence import Calibration
 from rag.declining import (
     LEAST,
     THUMBS,
-    Calibrated,
     auroc,
     by_thumbs,
     calibrate,
@@ -153,3 +153,25 @@ def test_words_of_what_is_left_out_are_not_counted() -> None:
     assert excluding(words, [{"pump", "crane"}, {"pump"}]) == WordFrequencies(
         8, {"pump": 1, "crane": 0}
     )
+
+
+def test_the_curve_counts_what_would_be_wrong_at_each_share_of_answers() -> None:
+    curve, chosen = risk_curve([3.0, 2.0, 2.0, -1.0], [2.0, 0.0], threshold=1.0)
+    thirds = Point(1 / 6, 0.0), Point(4 / 6, 1 / 4), Point(5 / 6, 2 / 5), Point(1.0, 2 / 6)
+    assert [tuple(point) for point in curve] == [pytest.approx(tuple(each)) for each in thirds]
+    assert tuple(chosen) == pytest.approx((4 / 6, 1 / 4))
+    none = risk_curve([1.0], [0.0], threshold=9.0)[1]
+    assert none == Point(0.0, 0.0)
+    many, _ = risk_curve([float(i) for i in range(500)], [0.5], threshold=0.0)
+    assert len(many) <= 61
+    assert many[-1].answered == 1.0
+
+
+def test_the_figures_are_kept_with_the_fit_and_hold_no_question(
+    stocked: Assistant, made: Calibrated
+) -> None:
+    newest = next(fit for fit in stocked.catalog.calibrations("default") if not fit.generator)
+    assert newest.fitted == json.loads(json.dumps(made.figures()))
+    assert newest.fitted["chosen"]["answered_pct"] > 0
+    assert set(newest.fitted["curve"][0]) == {"answered_pct", "wrong_pct"}
+    assert stocked.catalog.collection("default").name == "default"

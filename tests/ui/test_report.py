@@ -7,7 +7,15 @@ import pytest
 from markupsafe import Markup
 
 from index.records import StoredDocument
-from rag.records import ClusterChange, Comparison, Report, ReportCluster, ReportPoint, ReportTheme
+from rag.records import (
+    ClusterChange,
+    Comparison,
+    Remark,
+    Report,
+    ReportCluster,
+    ReportPoint,
+    ReportTheme,
+)
 from tests.ui.records import HOSTILE, document
 from tests.ui.test_render import shown
 from ui import groups
@@ -25,7 +33,7 @@ def cluster(members: list[StoredDocument], **more: object) -> ReportCluster:
 
 def a_report(*clusters: ReportCluster, documents: int = 9, **more: object) -> Report:
     return Report(
-        documents, 0, clusters, {"silhouette": 0.214}, ("a note",), None, **more  # type: ignore[arg-type]
+        documents, 0, clusters, {"silhouette": 0.214}, (), None, **more  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -38,9 +46,12 @@ def dots(n: int) -> tuple[ReportPoint, ...]:
 
 
 def test_a_report_shows_groups_words_and_documents() -> None:
-    text = shown(whole(a_report(cluster([document()])), EN))
+    remarks = (Remark("fewer", {"wanted": 5, "n": 1}), Remark("waiting", {"n": 3}))
+    made = a_report(cluster([document()]), remarks=remarks)
+    text = shown(whole(made, EN))
     assert "9 documents in 1 group · Separation 0.21, from −1 to 1" in text
-    assert "a note" in text
+    assert "You asked for 5 groups, the library gives 1." in text
+    assert "아직 벡터가 없는 문서 3건은 빠져 있습니다." in shown(whole(made, KO))
     assert "pump, flow1 documentpumpflowIt moves.Pump manual" in text
 
 

@@ -85,12 +85,16 @@
   const opened = new Set();
   let telling = Promise.resolve(); // one after another: of two thumbs the later one counts
 
+  // The collection that the page looks into; undefined for that of the settings.
+  const here = () =>
+    document.querySelector("[data-collection]")?.dataset.collection || undefined;
+
   const tell = async (question, chunks, kind) => {
     const sent = chunks.map((chunk) =>
       fetch("api/feedback", {
         method: "POST",
         headers: { "content-type": "application/json" },
-        body: JSON.stringify({ question, chunk_id: chunk, kind }),
+        body: JSON.stringify({ question, chunk_id: chunk, kind, collection: here() }),
       }),
     );
     try {
@@ -368,7 +372,8 @@
       group.querySelector("[role=status]").textContent = group.dataset.kept;
     },
     filters: () => chosen,
-    shown(language) {
+    shown(language, opens) {
+      if (opens) window.attest.arrived();
       document.documentElement.lang = language;
       document.documentElement.classList.add("a-shown");
     },
