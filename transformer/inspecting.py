@@ -100,4 +100,4 @@ def name(tokenizer: Tokenizer, token: int) -> str:
     text = tokenizer.decode([token], specials=True)
     if text.strip():
         return text.strip()
-    return text.replace("\n", "↵").replace("\t", "⇥").replace(" ", "␣") or "∅"
+    return text.replace("\n", "↵").replace("\t", "⇥").replace(" ", "␣") or "␣"
