@@ -7,9 +7,11 @@ from fastapi import FastAPI
 from markupsafe import Markup
 
 from rag.assistant import Assistant
+from rag.inspecting import Inspection
 from rag.records import Report
 from ui.ask import AskTab
 from ui.every import EveryTab, Run
+from ui.inspect import InspectTab
 from ui.kept_turns import Turns
 from ui.library import LibraryTab
 from ui.locale import COOKIE, Language, Texts, choose, texts
@@ -80,10 +82,12 @@ class Page:
                     self._report = ReportTab(assistant, self._language)
                 with gr.Tab(elem_id="a-tab-models") as modelling:
                     self._models = ModelsTab(assistant, self._language)
+                with gr.Tab(elem_id="a-tab-inspect") as inspecting:
+                    self._inspect = InspectTab(assistant, self._language, self._ask.turns)
             self._tabs = {
                 "ask": asking, "search": searching, "similar": comparing,
                 "every": asking_all, "library": keeping, "report": reporting,
-                "models": modelling,
+                "models": modelling, "inspect": inspecting,
             }  # fmt: skip
             self._connect()
 
@@ -91,11 +95,11 @@ class Page:
         ask = [self._ask.turns, self._ask.coming, self._ask.scope, self._ask.talk,
                self._ask.wanted]  # fmt: skip
         visit = [*ask, self._search.found, self._library.wanted, self._report.made,
-                 self._similar.found, self._every.made]  # fmt: skip
+                 self._similar.found, self._every.made, self._inspect.held]  # fmt: skip
         faces = [self._language, self._brand, *self._tabs.values(), *self._ask.faces,
                  *self._search.faces, *self._similar.faces, *self._every.faces,
                  *self._library.faces, *self._report.faces,
-                 *self._models.faces]  # fmt: skip
+                 *self._models.faces, *self._inspect.faces]  # fmt: skip
         opened = self.blocks.load(self.open, None, faces, **DIRECT)
         switched = self._language.input(self.show, [self._language, *visit], faces, **DIRECT)
         for event, script in ((opened, SHOWN), (switched, SWITCHED)):
@@ -117,6 +121,7 @@ class Page:
         self._tabs["models"].select(
             self._models.refresh, self._language, self._models.changing, **DIRECT
         )
+        self._inspect.come(self._tabs["inspect"])
         for event in (looked, *self._library.changes):
             event.then(self._see_ask, [self._language, *ask], self._ask.faces, **DIRECT)
 
@@ -124,7 +129,8 @@ class Page:
         """The page for a browser that has just come."""
         accepted = request.headers.get("accept-language")
         language = choose(self._setting, request.cookies.get(COOKIE), accepted)
-        return self.show(language, (), None, (), None, None, None, None, None, None, None, request)
+        nothing = (None, (), None, None, None, None, None, None, None, None)
+        return self.show(language, (), *nothing, request)
 
     def show(
         self,
@@ -139,6 +145,7 @@ class Page:
         made: Report | None,
         likes: Likes | None,
         run: Run | None,
+        held: Inspection | None,
         request: gr.Request,
     ) -> Updates:
         """The whole page in a language; what was asked and found stays."""
@@ -155,6 +162,7 @@ class Page:
             **self._library.face(words, wanted),
             **self._report.face(words, made),
             **self._models.face(words),
+            **self._inspect.face(words, held),
         }
 
     def _see_ask(
