@@ -1,6 +1,7 @@
 """Heat maps and strips as small SVGs: one path a shade, however many cells; a script tells cells.
 
-Shades follow the square root of a weight, for half of what attention does lies below a tenth.
+The darkest shade is the largest weight between two tokens that are shown, and shades follow the
+square root: most of what attention does lies far below its peaks.
 """
 
 import base64
@@ -27,6 +28,11 @@ class Axis:
     text: str
     position: int
     kind: str = ""  # of its label: a class
+
+
+def darkest(weights: NDArray[np.float32]) -> float:
+    """The weight of the darkest shade of a map (m, 1 + m)."""
+    return float(weights[:, 1:].max(initial=0)) or 1.0
 
 
 _FRAME = Markup(
@@ -123,7 +129,8 @@ def _packed(weights: NDArray[np.float32]) -> str:
 
 
 def _shades(weights: NDArray[np.float32], cell: int, left: int, gap: int) -> Iterator[Markup]:
-    levels = np.ceil(np.sqrt(weights.clip(0, 1)) * _SHADES - 0.5).astype(int)
+    shares = (weights / darkest(weights)).clip(0, 1)
+    levels = np.ceil(np.sqrt(shares) * _SHADES - 0.5).astype(int)
     if not gap:
         levels[:, 0] = 0
     side = cell - 1

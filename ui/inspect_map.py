@@ -17,7 +17,7 @@ from ui.locale import Texts
 View = Literal["passage", "question", "generator"]
 
 _SEEN = 0.005  # of the weights, below which a place to look at is not told
-_BANDS = (0.01, 0.1, 0.3, 1.0)  # of the legend
+_SHADES = (0.25, 0.5, 0.75, 1.0)  # of the legend
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def panel(found: Inspection, choice: Choice, words: Texts) -> Markup:
         words(f"inspect.what.{choice.view}"),
         _looks(weights, seen.tokens, words, ahead=inside is None),
         picture,
-        _legend(words),
+        _legend(weights, words),
         _left(found, choice.view, seen, words),
     )
 
@@ -109,10 +109,11 @@ def _looks(
     return Markup('<p class="i-looks">{} {}</p>').format(words("inspect.looks"), " · ".join(told))
 
 
-def _legend(words: Texts) -> Markup:
+def _legend(weights: NDArray[np.float32], words: Texts) -> Markup:
+    most = heat.darkest(weights)
     bands = render.joined(
-        Markup('<li><i style="opacity:{:.2f}"></i>{}</li>').format(share**0.5, f"{share:.0%}")
-        for share in _BANDS
+        Markup('<li><i style="opacity:{}"></i>{}</li>').format(shade, _percent(most * shade**2))
+        for shade in _SHADES
     )
     return Markup('<ul class="i-legend" aria-label="{}">{}</ul>').format(
         words("inspect.legend"), bands
@@ -131,3 +132,7 @@ def _left(found: Inspection, view: View, seen: AttentionMap, words: Texts) -> Ma
     if n == whole:
         return Markup("")
     return Markup('<p class="a-notes">{}</p>').format(words("inspect.part", n=n, whole=whole))
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.095 else f"{share:.1%}"
