@@ -7,18 +7,16 @@ import gradio as gr
 from markupsafe import Markup
 
 from rag.assistant import Assistant
-from rag.chunking import encoded_text
 from rag.inspecting import Inspection
-from rag.records import Citation
 from ui import inspect_cards, render
 from ui.errors import explained
 from ui.inspect_map import Choice, View, fitting, map_of, panel
+from ui.inspect_sources import cited, named, passage_of
 from ui.kept_turns import Turns
 from ui.locale import Language, Texts, texts
 from ui.theme import CLICKS, DIRECT, STREAMED
 
 _KEPT_S = 1200  # that what was looked into stays, some 20 MB; then it is looked into again
-_LABEL = 70  # characters of a question in the list of sources
 
 # A press puts new markup in the place of the button: focus stays on the token that was chosen.
 _STAYS = """
@@ -87,7 +85,11 @@ class InspectTab:
             [self._go.click, self._question.submit], self.look, [*asked, *choice], seen, **STREAMED
         )
         self._view.input(
-            self.turn, [self.held, *choice, *asked], [self.held, *choice, self._map], **DIRECT
+            self.turn,
+            [self.held, *choice, *asked],
+            [self.held, self._layer, self._headed, self._map],
+            trigger_mode="always_last",
+            **DIRECT,
         )
         for control in (self._layer.change, self._headed.input):
             control(
@@ -135,21 +137,21 @@ class InspectTab:
             source: the one whose button was pressed, or that was chosen before
         """
         words = texts(language)
-        cited = _cited(turns)
-        choices = [(_named(turns, key, words), key) for key in cited]
-        chosen = source if source in cited else None
-        if chosen is None and cited and not (question.strip() or passage.strip()):
-            chosen = next(iter(cited))
-        listed = gr.update(choices=choices, value=chosen, visible=bool(cited))
+        found = cited(turns)
+        choices = [(named(turns, key, words), key) for key in found]
+        chosen = source if source in found else None
+        if chosen is None and found and not (question.strip() or passage.strip()):
+            chosen = next(iter(found))
+        listed = gr.update(choices=choices, value=chosen, visible=bool(found))
         return {self._source: listed, **self.take(turns, chosen)}
 
     def take(self, turns: Turns, source: str | None) -> Updates:
         """The question and the passage of a source, into the form."""
-        cited = _cited(turns)
-        if source not in cited:
+        found = cited(turns)
+        if source not in found:
             return {self._question: gr.skip(), self._passage: gr.skip()}
-        question, citation = cited[source]
-        return {self._question: question, self._passage: _passage(turns, source, citation)}
+        question, citation = found[source]
+        return {self._question: question, self._passage: passage_of(turns, source, citation)}
 
     def look(
         self,
@@ -190,9 +192,14 @@ class InspectTab:
             held = held or self._assistant.inspect(question, passage)
         except Exception as error:
             return {self._map: render.failure(explained(error, words), words)}
-        chosen = fitting(held, Choice(view, int(layer), int(head or 0)))
-        return {self.held: held, **self._controls(held, chosen, words),
-                self._map: panel(held, chosen, words)}  # fmt: skip
+        asked = Choice(view, int(layer), int(head or 0))
+        chosen = fitting(held, asked)
+        return {
+            self.held: held,
+            # A value that fits stays the reader's own: it may have moved on by now.
+            **self._reach(held, chosen, words, keep=asked),
+            self._map: panel(held, chosen, words),
+        }
 
     def show(
         self,
@@ -239,51 +246,34 @@ class InspectTab:
         }
 
     def _controls(self, held: Inspection, chosen: Choice, words: Texts) -> Updates:
-        seen = map_of(held, chosen.view)
         views = [each for each in get_args(View) if each != "generator" or held.generator]
-        heads = [(words("inspect.head.mean"), 0)]
-        heads += [(words("inspect.head", n=n), n) for n in range(1, seen.heads + 1)]
         return {
             self._view: gr.update(
                 choices=[(words(f"inspect.view.{each}"), each) for each in views],
                 value=chosen.view,
                 label=words("inspect.view"),
             ),
-            self._layer: gr.update(maximum=seen.layers, value=chosen.layer),
-            self._headed: gr.update(
-                choices=heads, value=chosen.head, label=words("inspect.head.label")
-            ),
+            **self._reach(held, chosen, words),
+        }
+
+    def _reach(
+        self, held: Inspection, chosen: Choice, words: Texts, keep: Choice | None = None
+    ) -> Updates:
+        """Layers and heads that there are, and those chosen where they are not kept already."""
+        seen = map_of(held, chosen.view)
+        heads = [(words("inspect.head.mean"), 0)]
+        heads += [(words("inspect.head", n=n), n) for n in range(1, seen.heads + 1)]
+        moved = keep is None or keep.layer != chosen.layer
+        turned = keep is None or keep.head != chosen.head
+        layer: Updates = {"value": chosen.layer} if moved else {}
+        head: Updates = {"value": chosen.head} if turned else {}
+        label = words("inspect.head.label")
+        return {
+            self._layer: gr.update(maximum=seen.layers, **layer),
+            self._headed: gr.update(choices=heads, label=label, **head),
         }
 
 
 def _first(held: Inspection) -> Choice:
     """What is shown at first: half-way through the encoder, all heads together."""
     return Choice(layer=(held.encoder.passage_map.layers + 1) // 2)
-
-
-def _cited(turns: Turns) -> dict[str, tuple[str, Citation]]:
-    """Of each citation its question and itself, the last answer's first; by turn and place."""
-    return {
-        f"{number}:{place}": (turn.answer.query or turn.question, citation)
-        for number, turn in reversed(list(enumerate(turns, start=1)))
-        if turn.answer is not None
-        for place, citation in enumerate(turn.answer.citations, start=1)
-    }
-
-
-def _named(turns: Turns, key: str, words: Texts) -> str:
-    question, citation = _cited(turns)[key]
-    cut = question if len(question) <= _LABEL else f"{question[: _LABEL - 1]}…"
-    return words(
-        "inspect.source.name", question=cut, marker=citation.marker, title=citation.document.title
-    )
-
-
-def _passage(turns: Turns, key: str, citation: Citation) -> str:
-    """The passage as the encoder reads it, under its headings; its quote where that is all."""
-    answer = turns[int(key.split(":")[0]) - 1].answer
-    assert answer is not None, "it holds the citation"
-    chunk = next(hit.chunk for hit in answer.passages if hit.chunk.id == citation.chunk_id)
-    if not chunk.text:
-        return citation.quote
-    return encoded_text(chunk.document.title, chunk.heading, chunk.text)

@@ -22,7 +22,7 @@ def test_a_cited_source_is_looked_into(visit: Visit) -> None:
     page.locator("#a-source [data-inspect]").click()
     expect(page.locator("#a-inspect-question textarea")).to_have_value(KOREAN_QUESTION)
     expect(page.locator("#a-inspect-passage textarea")).to_have_value(
-        "회의실 이용 안내\n회의실 이용 안내\n\n회의실 예약은 총무팀 내선 311로 신청합니다."
+        "회의실 이용 안내\n\n회의실 예약은 총무팀 내선 311로 신청합니다."
     )
     page.click("#a-inspect-go")
     inspected(page)
