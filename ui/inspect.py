@@ -1,6 +1,6 @@
 """The Inspect tab: attention, positions, vectors and attributions of one's own text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, get_args
 
 import gradio as gr
@@ -30,7 +30,7 @@ watch('value', () => requestAnimationFrame(() => {
 }));
 """
 # The source whose button was pressed comes with the tab.
-_WANTED = "(turns, source, ...rest) => [turns, window.attest.inspecting() || source, ...rest]"
+_WANTED = "(_, ...rest) => [[window.attest.inspecting()], ...rest]"
 
 Updates = dict[Any, Any]
 
@@ -41,6 +41,7 @@ class InspectTab:
     def __init__(self, assistant: Assistant, language: gr.Radio, turns: gr.State) -> None:
         self._assistant, self._language, self._turns = assistant, language, turns
         self.held = gr.State(None, time_to_live=_KEPT_S)
+        self._pressed = gr.JSON(visible=False)  # only carries the source from the browser to here
         self._head = gr.HTML(elem_id="a-inspect-head", apply_default_css=False)
         with gr.Column(elem_id="a-inspect-form"):
             self._source = gr.Dropdown([], value=None, visible=False, elem_id="a-inspect-source")
@@ -65,9 +66,10 @@ class InspectTab:
 
     def come(self, tab: gr.Tab) -> None:
         """Offer sources whenever the tab comes into view."""
+        asked = [self._question, self._passage, self._language]
         tab.select(
             self.offer,
-            [self._turns, self._source, self._question, self._passage, self._language],
+            [self._pressed, self._turns, self._source, *asked],
             [self._source, self._question, self._passage],
             js=_WANTED,
             **DIRECT,
@@ -129,17 +131,24 @@ class InspectTab:
         return updates | self._seen(held, fitting(held, _first(held)), words)
 
     def offer(
-        self, turns: Turns, source: str | None, question: str, passage: str, language: Language
+        self,
+        pressed: Sequence[str] | None,
+        turns: Turns,
+        source: str | None,
+        question: str,
+        passage: str,
+        language: Language,
     ) -> Updates:
         """The cited passages of the conversation; the last answer's first one, where none is there.
 
         Args:
-            source: the one whose button was pressed, or that was chosen before
+            pressed: the source whose button was pressed, or ""
+            source: that was chosen before
         """
         words = texts(language)
         found = cited(turns)
         choices = [(named(turns, key, words), key) for key in found]
-        chosen = source if source in found else None
+        chosen = next((each for each in (*(pressed or ()), source) if each in found), None)
         if chosen is None and found and not (question.strip() or passage.strip()):
             chosen = next(iter(found))
         listed = gr.update(choices=choices, value=chosen, visible=bool(found))
