@@ -1,5 +1,6 @@
 """The cited passages of a conversation, to be looked into."""
 
+from index.titles import found_title
 from rag.chunking import encoded_text
 from rag.records import Citation
 from ui.kept_turns import Turns
@@ -33,4 +34,5 @@ def passage_of(turns: Turns, key: str, citation: Citation) -> str:
     chunk = next(hit.chunk for hit in answer.passages if hit.chunk.id == citation.chunk_id)
     if not chunk.text:
         return citation.quote
-    return encoded_text(chunk.document.title, chunk.heading, chunk.text)
+    title = found_title(chunk.document.path, chunk.document.title)
+    return encoded_text(title, chunk.heading, chunk.text)
