@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from generator.blocks import PassageCaches
 from transformer import masks
-from transformer.attention import attention_weights
-from transformer.block import Block
 from transformer.cache import Cache
+from transformer.watching import watch
 
 
 @torch.inference_mode()
@@ -53,16 +52,11 @@ def _weights(
 ) -> torch.Tensor:
     """Attention of the positions from `first` on, their mean: (n_layers, h, t)."""
     model, start, s = caches.model, cache.length, tokens.shape[1]
-    mask = masks.causal(s, start + s)
-    x = model.embedding(tokens)
-    if model.positions is not None:
-        x = x + model.positions(start, start + s)
-    rotation = None if model.rotary is None else model.rotary(start, start + s)
-    found = []
-    for i, block in enumerate(model.blocks):
-        assert isinstance(block, Block), "a generator is made of them"
-        q, _, _ = block.attention.project(block.attention_norm(x), rotation)
-        x = block(x, mask=mask, causal=False, rotation=rotation, cache=cache, layer=i)
-        keys = cache.keys[i, :, :, : start + s]
-        found.append(attention_weights(q[:, :, first:], keys, mask[first:])[0].float().mean(1))
-    return torch.stack(found)
+    passed = watch(
+        model.blocks,
+        model.embed(tokens, start),
+        mask=masks.causal(s, start + s),
+        rotation=model.rotation(start, s),
+        cache=cache,
+    )
+    return torch.stack([seen.weights[0, :, first:].mean(1) for seen in passed])

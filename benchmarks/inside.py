@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from encoder.checkpoint import EncoderCheckpoint
-from transformer.attention import Attention, attention_weights
-from transformer.block import Block
+from transformer.watching import watch
 
 Language = Literal["en", "ko"]
 Span = tuple[int, int]  # start and end in a text, in code points
@@ -51,18 +50,12 @@ def look(loaded: EncoderCheckpoint, text: str) -> Inside:
     ids, places = loaded.tokenizer.encode_with_offsets([text])
     before, behind = loaded.tokenizer.around
     tokens = torch.tensor([[*before, *ids[0], *behind]])
-    x, rotation = model.embed(tokens), model.rotation(tokens.shape[1])
-    layers, weights = [model.embedding(tokens)[0]], []
-    for block in model.blocks:
-        assert isinstance(block, Block)
-        assert isinstance(block.attention, Attention)
-        read = block.attention_norm(x) if block.pre_norm else x
-        q, k, _ = block.attention.project(read, rotation)
-        weights.append(attention_weights(q, k)[0])
-        x = block(x, rotation=rotation)
-        layers.append(x[0])
+    x, layers, weights = model.embed(tokens), [model.embedding(tokens)[0]], []
+    for seen in watch(model.blocks, x, rotation=model.rotation(tokens.shape[1])):
+        weights.append(seen.weights[0])
+        layers.append(seen.x[0])
     if model.norm is not None:
-        layers[-1] = model.norm(x)[0]
+        layers[-1] = model.norm(seen.x)[0]
     around = [NOWHERE] * len(before), [NOWHERE] * len(behind)
     return Inside((*around[0], *places[0], *around[1]), torch.stack(layers), torch.stack(weights))
 

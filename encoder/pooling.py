@@ -82,6 +82,27 @@ def pool(
             return segment_attention(hidden, scores, segments)
 
 
+def parts(model: Encoder, hidden: Tensor, how: Pooling) -> Tensor:
+    """What each token of one text adds to its pooled vector: (s, d) to (s, d) fp32, a sum's terms.
+
+    Of "max", each column is the largest token's own.
+    """
+    wide = hidden.float()
+    match how:
+        case "mean":
+            return wide / len(wide)
+        case "cls":
+            return wide * (torch.arange(len(wide)) == 0)[:, None]
+        case "max":
+            return torch.zeros_like(wide).scatter(0, at := wide.argmax(0, True), wide.gather(0, at))
+        case "attention":
+            own = pooler(model)
+            if own is None:
+                raise ValueError("attention pooling needs a pooler: see pooling.fit")
+            weights: Tensor = own(hidden).softmax(0)
+            return wide * weights[:, None]
+
+
 def mean(hidden: Tensor, mask: Tensor | None) -> Tensor:
     """The mean over tokens: hidden (b, s, d), mask (b, s) False at padding, to (b, d) fp32."""
     if mask is None:

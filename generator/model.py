@@ -12,7 +12,7 @@ from transformer.cache import Cache
 from transformer.errors import LengthError
 from transformer.feedforward import FeedForward, GatedFeedForward
 from transformer.norm import LayerNorm, RMSNorm
-from transformer.position import LearnedPositions, Rotary
+from transformer.position import LearnedPositions, Rotary, Rotation
 
 
 class Generator(nn.Module):
@@ -52,11 +52,7 @@ class Generator(nn.Module):
         """The normalised vectors that the head reads: (b, s) to (b, s, d)."""
         s = tokens.shape[1]
         start = 0 if cache is None else cache.length
-        self._check(start + s)
-        x = self.embedding(tokens)
-        if self.positions is not None:
-            x = x + self.positions(start, start + s)
-        rotation = None if self.rotary is None else self.rotary(start, start + s)
+        x, rotation = self.embed(tokens, start), self.rotation(start, s)
         # The kernel's own causal order, or one query that sees everything, needs no mask.
         mask = masks.causal(s, start + s) if start and s > 1 else None
         for i, block in enumerate(self.blocks):
@@ -64,6 +60,21 @@ class Generator(nn.Module):
         if cache is not None:
             cache.advance(s)
         return self.norm(x)  # type: ignore[no-any-return]
+
+    def embed(self, tokens: Tensor, start: int = 0) -> Tensor:
+        """What the first block reads: tokens (b, s) from position `start` on, to (b, s, d).
+
+        Raises:
+            LengthError: as `forward`.
+        """
+        stop = start + tokens.shape[1]
+        self._check(stop)
+        x: Tensor = self.embedding(tokens)
+        return x if self.positions is None else x + self.positions(start, stop)
+
+    def rotation(self, start: int, s: int) -> Rotation | None:
+        """Of s positions from `start` on."""
+        return None if self.rotary is None else self.rotary(start, start + s)
 
     def logits(self, x: Tensor) -> Tensor:
         """The head on vectors (…, d): (…, v), float32."""

@@ -173,10 +173,11 @@ class Writer:
             max_tokens=min(sampling.max_tokens, room),
             stop=(*sampling.stop, *self.prompts.stops),
         )
-        tokens = self._tokens(prompt, sampling, rng)
+        tokens = self.tokens(prompt, sampling, rng)
         return Generation(tokens, self.tokenizer, prompt_tokens=len(prompt), sampling=sampling)
 
-    def _tokens(self, prompt: Sequence[int], sampling: Sampling, rng: torch.Generator) -> Tokens:
+    def tokens(self, prompt: Sequence[int], sampling: Sampling, rng: torch.Generator) -> Tokens:
+        """The answer's ids as they come; errors are those of `decode`."""
         stepper = Stepper(self.model)
         cache, logits = self._read(stepper, prompt, sampling.max_tokens)
         # Without a kernel that takes several tokens like one after the other, drafts gain nothing.

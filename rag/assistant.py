@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from encoder import Embedder
     from generator import Sampling, Writer
     from index.verify import Verification
+    from rag.inspecting import Inspection
     from rag.remote import RemoteWriter
     from rag.upkeep import Archived
 
@@ -247,6 +248,20 @@ class Assistant(Shelves):
         )
         assert isinstance(last, Answer)
         return last
+
+    def inspect(
+        self, question: str, passage: str, *, collection: str | None = None
+    ) -> "Inspection":
+        """Look inside of both models while they read a question and a passage, any text each.
+
+        Raises:
+            UsageError: one of them is blank.
+            TooLong: more than 20,000 characters, or a question over the encoder's limit.
+            ModelMissing: the encoder is not on this machine.
+        """
+        from rag import inspecting
+
+        return inspecting.inspect(self, question, passage, collection or self.settings.collection)
 
     def judge(
         self,

@@ -7,10 +7,12 @@ from fastapi import FastAPI
 from markupsafe import Markup
 
 from rag.assistant import Assistant
+from rag.inspecting import Inspection
 from rag.records import Report
 from ui.ask import AskTab
 from ui.collections import chooser
 from ui.every import EveryTab, Run
+from ui.inspect import InspectTab
 from ui.kept_turns import Turns
 from ui.library import LibraryTab
 from ui.locale import COOKIE, Language, Texts, choose
@@ -87,10 +89,12 @@ class Page:
                     self._report = ReportTab(*given)
                 with gr.Tab(elem_id="a-tab-models") as modelling:
                     self._models = ModelsTab(*given)
+                with gr.Tab(elem_id="a-tab-inspect") as inspecting:
+                    self._inspect = InspectTab(*given, self._ask.turns)
             self._tabs = {
                 "ask": asking, "search": searching, "similar": comparing,
                 "every": asking_all, "library": keeping, "report": reporting,
-                "models": modelling,
+                "models": modelling, "inspect": inspecting,
             }  # fmt: skip
             self._connect()
 
@@ -98,13 +102,13 @@ class Page:
         ask = [self._ask.turns, self._ask.coming, self._ask.scope, self._ask.talk,
                self._ask.wanted]  # fmt: skip
         visit = [*ask, self._search.found, self._library.wanted, self._report.made,
-                 self._similar.found, self._every.made]  # fmt: skip
+                 self._similar.found, self._every.made, self._inspect.held]  # fmt: skip
         seen = [self._place, self._language]
         faces = [self._language, self._place, self._brand, self._chooser,
                  *self._tabs.values(), *self._ask.faces,
                  *self._search.faces, *self._similar.faces, *self._every.faces,
                  *self._library.faces, *self._report.faces,
-                 *self._models.faces]  # fmt: skip
+                 *self._models.faces, *self._inspect.faces]  # fmt: skip
         opened = self.blocks.load(self.open, None, faces, **DIRECT)
         switched = self._language.input(self.show, [*seen, *visit], faces, **DIRECT)
         for event, script in ((opened, SHOWN), (switched, SWITCHED)):
@@ -124,6 +128,7 @@ class Page:
         self._library.forgot.then(
             self._ask.clear, [self._ask.wanted, *seen], self._ask.chat, **DIRECT
         )
+        self._inspect.come(self._tabs["inspect"])
         for event in (looked, *self._library.changes):
             event.then(self._see_ask, [*seen, *ask], self._ask.faces, **DIRECT)
 
@@ -132,8 +137,8 @@ class Page:
         accepted = request.headers.get("accept-language")
         language = choose(self._setting, request.cookies.get(COOKIE), accepted)
         place = chosen(self._assistant, request.cookies.get(PLACE_COOKIE))
-        nothing = ((), None, (), None, None, None, None, None, None, None)
-        return self.show(place, language, *nothing, request)
+        nothing = (None, (), None, None, None, None, None, None, None, None)
+        return self.show(place, language, (), *nothing, request)
 
     def show(
         self,
@@ -149,6 +154,7 @@ class Page:
         made: Report | None,
         likes: Likes | None,
         run: Run | None,
+        held: Inspection | None,
         request: gr.Request,
     ) -> Updates:
         """The whole page in a language; what was asked and found stays."""
@@ -168,6 +174,7 @@ class Page:
             **self._library.face(words, place, wanted),
             **self._report.face(words, made),
             **self._models.face(words, place),
+            **self._inspect.face(words, held),
         }
 
     def _see_ask(

@@ -292,6 +292,9 @@ def _source(key: str, citation: Citation, answer: Answer, text: str | None, text
         within = render.passage(text, start, end, marks_of(text, kind))
         page = _page(citation, texts)
     within += certificate.line(citation.certificate, texts)
+    within += Markup(
+        '<p><button type="button" class="a-link" data-inspect="{}">{}</button></p>'
+    ).format(key.removeprefix("a-source-").replace("-", ":"), texts("inspect.source.button"))
     place = render.place(citation.document, citation.page, chunk.heading, texts)
     marker = Markup("<b>{}</b>").format(citation.marker)
     return _panel(key, citation.document.title, place, page + within, texts, marker=marker)
