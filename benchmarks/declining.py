@@ -38,12 +38,19 @@ if TYPE_CHECKING:
 
 _HITS = 6
 _FALSE = 0.05  # of answerable questions, that the weights that ship may decline
-_AGAINST = ("missing", "unknown", "numbers", "names")  # the more of it, the less likely an answer
+_AGAINST = (
+    "missing",
+    "unknown",
+    "numbers",
+    "names",
+    "amount",
+)  # the more of it, the less likely an answer
 _FITTED = (
     "near",
     "words",
     "numbers",
     "names",
+    "amount",
     "answers",
 )  # what took part in the weights that ship
 _PRIOR = 2.0  # pull of each weight towards 0

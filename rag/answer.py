@@ -57,8 +57,8 @@ def answer(
 
     `extract` quotes the best sentences. `generate` lets the writer answer from the passages.
     `auto` quotes first, and adds of the writer's words what the passages bear out; a grounded
-    writer adds nothing, but has a say in what is quoted where the judge is in doubt; one that leads
-    answers as with `generate`.
+    writer adds nothing, but has a say in what is quoted where no judge has; one that leads answers
+    as with `generate`.
     """
     began = time.perf_counter()
     if speakers.leads and mode == "auto":
@@ -68,11 +68,11 @@ def answer(
     evidence: Sequence[Evidence]
     evidence = judged_evidence(question, found, embedder=speakers.embedder, judge=speakers.judge)
     picker = asked if mode == "auto" and is_grounded(asked) else None
-    judgement = _judged(question, evidence, found, speakers)
-    if evidence and picker and (speakers.judge is None or judgement.in_doubt):
+    declining = None
+    if evidence and picker and speakers.judge is None:
         picked = yield from pick(question, evidence, picker)
         evidence, declining = picked.evidence, picked.decline_probability
-        judgement = _judged(question, evidence, found, speakers, declining)
+    judgement = _judged(question, evidence, found, speakers, declining)
     if judgement.answerable:
         writing = _Writing(question, found, mode, None if picker else asked)
         written = yield from _answered(writing, evidence, draft, notes, sampling, seed)
@@ -141,7 +141,7 @@ def _judged(
     evidence: Sequence[Evidence],
     found: SearchResult,
     speakers: Speakers,
-    declining: float | None = None,
+    declining: float | None,
 ) -> Judgement:
     """Whether the evidence answers the question: by the library's calibration, if it has one."""
     unrelated = 0.0 if speakers.embedder is None else unrelated_cosine(speakers.embedder)

@@ -371,8 +371,9 @@ class Assistant(Shelves):
         writer = self.models.writer() if mode != "extract" and self._writes(question) else None
         if writer is not None:
             names["generator"] = self.settings.generator
-        votes = writer.fingerprint if mode == "auto" and is_grounded(writer) else ""
         judge = None if embedder is None else self.models.judge(names["encoder"])
+        asked = mode == "auto" and judge is None and is_grounded(writer)
+        votes = writer.fingerprint if asked and writer is not None else ""
         calibration = declining.kept(self, collection, embedder, judge, votes)
         return Speakers(embedder, writer, names, calibration=calibration, judge=judge)
 

@@ -127,13 +127,15 @@ def calibrate(
 def calibrate_both(
     library: "Library", collection: str | None = None, *, watch: Watch = lambda _what, _share: None
 ) -> list[Calibrated]:
-    """Fit a collection without a generator, and with the one of the settings if it can decline.
+    """Fit a collection without a generator, and with the one of the settings if it has a say.
 
-    The generator takes seconds a question, so that it is asked fewer; where too few are in a
-    language that it speaks, it is left out. Raises as `calibrate`.
+    It has one where it can decline and no judge comes with the encoder. It takes seconds a
+    question, so that it is asked fewer; where too few are in a language that it speaks, it is left
+    out. Raises as `calibrate`.
     """
     made = [calibrate(library, collection, watch=watch)]
-    writer = _declining(library)
+    encoder = library.encoders.name(collection or library.settings.collection)
+    writer = None if library.models.judge(encoder) else _declining(library)
     if writer is not None:
         with suppress(UsageError):
             made.append(

@@ -50,11 +50,11 @@ def test_an_example_of_the_settings_file_can_be_read(tmp_path: Path) -> None:
 
 def test_the_weights_that_are_told_are_those_that_decide() -> None:
     page = (ROOT / "docs/explanation/support.md").read_text(encoding="utf-8")
-    told = re.findall(r"^\|[^|]+\| (−?[\d.]+)? \|(?: (−?[\d.]+))? \|$", page, re.M)
+    told = re.findall(r"^\|[^|]+\|(?: (−?[\d.]+))? \|(?: (−?[\d.]+))? \|$", page, re.M)
     numbers = [tuple(float(n.replace("−", "-")) if n else None for n in row) for row in told]
     named = [
-        (JUDGED.of[name], MEANING.of.get(name))
-        for name in ("near", "words", "numbers", "names", "answers", "decline")
+        (JUDGED.of.get(name), MEANING.of.get(name))
+        for name in ("near", "words", "numbers", "names", "amount", "answers", "decline")
     ]
     assert numbers == [*named, (JUDGED.bias, MEANING.bias)]
 

@@ -11,17 +11,15 @@ from encoder.judge import Judge
 from generator import Generator as Model
 from generator import Sampling, Writer
 from index.records import WordFrequencies
-from rag import Assistant, confidence, quoting
+from rag import Assistant, quoting
 from rag.answer import Speakers, answer
 from rag.confidence import Calibration
 from rag.draft import Draft, transcribe_quotes
 from rag.errors import EngineError, TooLong
 from rag.evidence import Evidence, find_evidence
 from rag.grounded import is_grounded, pick
-from rag.judging import judged_evidence
 from rag.records import Answer, AnswerMode, Hit, SearchResult
 from rag.remote import RemoteWriter
-from rag.unrelated import unrelated_cosine
 from tests.generator.builders import END, START, VOCABULARY, generator, loaded, scripted, tokenizer
 from tests.rag.test_answer import QUESTION, hit
 from tests.rag.test_judging import Says
@@ -208,24 +206,17 @@ def test_a_calibrated_library_decides_and_says_how_sure_it_is(
     assert last.confidence == pytest.approx(0.0 if abstained else 1.0, abs=1e-6)
 
 
-def test_with_a_judge_the_writer_is_asked_only_where_that_is_in_doubt(library: Assistant) -> None:
+@pytest.mark.parametrize("judge", [None, cast("Judge", Says("24 months"))])
+def test_the_writer_has_a_say_only_where_there_is_no_judge(
+    library: Assistant, judge: Judge | None
+) -> None:
     embedder = library.encoders.asking(library.settings.collection)
-    judge = cast("Judge", Says("24 months"))
-    assert embedder is not None
-    unrelated = unrelated_cosine(embedder)
-    evidence = judged_evidence(QUESTION, found(TEXT), embedder=embedder, judge=judge)
-    odds = confidence.judge(QUESTION, evidence, found(TEXT), unrelated=unrelated).odds
-    assert odds is not None
-    for threshold, asks in ((odds - 100, False), (odds + 100, False), (odds + 0.5, True)):
-        one, passes = writer(), list[int]()
-        one.model.register_forward_hook(lambda *_, seen=passes: seen.append(1))
-        kept = Calibration(threshold)
-        speakers = Speakers(embedder, one, {}, calibration=kept, judge=judge)
-        pieces = answer(
-            QUESTION, found(TEXT), speakers=speakers, mode="auto", sampling=None, seed=0
-        )
-        next(pieces)
-        assert bool(passes) == asks
+    one, passes = writer(), list[int]()
+    one.model.register_forward_hook(lambda *_: passes.append(1))
+    speakers = Speakers(embedder, one, {}, judge=judge)
+    pieces = answer(QUESTION, found(TEXT), speakers=speakers, mode="auto", sampling=None, seed=0)
+    next(pieces)
+    assert bool(passes) == (judge is None)
 
 
 def test_a_writer_that_surely_declines_is_believed_where_nothing_was_calibrated() -> None:
