@@ -15,7 +15,7 @@ NAME = "attest"  # of the model; attest:NAME answers from the collection NAME
 
 def whole(text: str) -> str:
     """Without halves of letters, which JSON can hold and nothing can encode."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "ignore")
 
 
 class TextPart(BaseModel):
