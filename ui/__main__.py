@@ -8,6 +8,7 @@ import socket
 import sys
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable
 from types import FrameType
 
@@ -127,10 +128,14 @@ def serve(assistant: Assistant, listener: socket.socket, scratch: str) -> None:
     check_address(settings, Keys(assistant.catalog.database))
     for name in (assistant.status().encoder, settings.generator):
         locate(name, settings.models_dir)
+    from pydantic.warnings import UnsupportedFieldAttributeWarning
+
     from rag.api import create_app
     from ui.app import mount
     from ui.login import add_login
 
+    # Pydantic silences it where it reads FastAPI's parameters, but not in two threads at once.
+    warnings.simplefilter("ignore", UnsupportedFieldAttributeWarning)
     # A search gives the interpreter away some hundred times, and beside an answer it would wait for
     # it so long each time.
     sys.setswitchinterval(_TURN_S)
