@@ -47,8 +47,8 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Assistant]:
 
 @pytest.fixture(scope="module")
 def answered(samples: Assistant) -> list[tuple[Question, Answer]]:
-    """Every second question with its quoted answer."""
-    return [(one, samples.ask(one.question, mode="extract")) for one in questions()[::2]]
+    """Every third question with its quoted answer."""
+    return [(one, samples.ask(one.question, mode="extract")) for one in questions()[::3]]
 
 
 def plain(text: str) -> str:
@@ -78,7 +78,7 @@ def test_every_citation_stands_in_its_source(
 ) -> None:
     cited = [(given, citation) for _, given in answered for citation in given.citations]
 
-    assert len(cited) > 50
+    assert len(cited) > 40
     for given, citation in cited:
         source = samples.text(citation.document.id)
         assert source[citation.start : citation.end] == citation.quote
@@ -97,4 +97,4 @@ def test_answers_are_withheld_only_where_there_is_reason(
         assert given.abstained is (not given.citations)
 
     assert declined[True] / asked[True] <= 0.1
-    assert declined[False] / asked[False] >= 0.35
+    assert declined[False] / asked[False] >= 0.65
