@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeGuard
 
 from rag import prompts, quoting
-from rag.errors import TooLong
 from rag.evidence import Evidence
 from rag.records import Hit
 from rag.statements import Span, spans
@@ -51,9 +50,6 @@ def pick(
         TooLong: the question alone is over the context.
         EngineError: the model cannot be asked in its own form, or its numbers are broken.
     """
-    from generator import PromptError
-    from transformer.errors import LengthError, ModelError
-
     offered = [e for e in evidence if e.end - e.start <= _LONGEST][:_OFFERED]
     hits = sorted({e.hit.rank: e.hit for e in offered}.values(), key=lambda hit: hit.rank)
     lines = {quoting.quotation(hits.index(e.hit) + 1, e.text): e for e in reversed(offered)}
@@ -62,18 +58,12 @@ def pick(
         for number, hit in enumerate(hits, start=1)
     ]
     reserve = writer.reserve([quoting.DECLINED, *lines])
-    try:
+    with prompts.asking():
         asked = quoting.question(question)
         fitted = writer.fit(prompts.system(writer), asked, passages, reserve)
         # A passage that has no room takes its sentences along.
         lines = {line: e for line, e in lines.items() if hits.index(e.hit) < len(fitted.passages)}
         quoted = yield from writer.quote(fitted.messages, [quoting.DECLINED, *lines], decline=0)
-    except LengthError as error:
-        raise TooLong(str(error)) from error
-    except PromptError as error:
-        raise prompts.unaskable(error) from error
-    except ModelError as error:
-        raise prompts.failed(error) from error
     votes = dict(zip(map(id, lines.values()), quoted.shares[1:], strict=True))
     return Picked(_voted(evidence, votes), quoted.shares[0])
 

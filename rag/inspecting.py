@@ -155,22 +155,14 @@ def _met(
 
 
 def _answered(writer: "Writer", name: str, question: str, passage: str, language: str) -> Answering:
-    from generator import PromptError
     from generator.inspecting import inspect as look
-    from transformer.errors import LengthError, ModelError
 
     read = _fitting(passage, _READ, writer.count)
     pieces = _pieces(read)
-    system = quoting.SYSTEM if writer.grounded else prompts.SYSTEM
+    system = prompts.system(writer)
     written = [quoting.passage(1, "", piece) for piece in pieces]
-    try:
+    with prompts.asking():
         found = look(writer, system, question, quoting.passage(1, "", read), written, most=_ANSWER)
-    except LengthError as error:
-        raise TooLong(str(error)) from error
-    except PromptError as error:
-        raise prompts.unaskable(error) from error
-    except ModelError as error:
-        raise prompts.failed(error) from error
     return Answering(
         _facts_of_writer(writer, name, language), found, pieces, len(passage) - len(read)
     )

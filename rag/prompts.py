@@ -1,6 +1,7 @@
 """What the product says by itself, and what it asks the generator."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -87,22 +88,16 @@ def write(
         TooLong: the question alone is over the context.
         EngineError: the model cannot be asked in its own form.
     """
-    from generator import PromptError
-    from transformer.errors import LengthError
     from transformer.runtime import seeded
 
     sampling = replace(sampling, max_tokens=min(sampling.max_tokens, writer.context // 2))
     passages = [passage(number, hit) for number, hit in enumerate(hits, start=1)]
-    try:
+    with asking():
         asked = quoting.question(question)
         fitted = writer.fit(system(writer), asked, passages, sampling.max_tokens)
         if fitted.left_out:
             notes.append(left_out(question, fitted.left_out))
         return writer.stream(fitted.messages, sampling, seeded(seed))
-    except LengthError as error:
-        raise TooLong(str(error)) from error
-    except PromptError as error:
-        raise unaskable(error) from error
 
 
 def told(pieces: Iterator[str]) -> Iterator[str]:
@@ -111,17 +106,29 @@ def told(pieces: Iterator[str]) -> Iterator[str]:
     Raises:
         EngineError: the model's numbers are broken.
     """
-    from transformer.errors import ModelError
+    with asking():
+        yield from pieces
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """Errors of a writer as those of the product.
+
+    Raises:
+        TooLong: what cannot be left out is over the context.
+        EngineError: the model cannot be asked in its own form, or its numbers are broken.
+    """
+    from generator import PromptError
+    from transformer.errors import LengthError, ModelError
 
     try:
-        yield from pieces
+        yield
+    except LengthError as error:
+        raise TooLong(str(error)) from error
+    except PromptError as error:
+        raise EngineError(f"the generator cannot be asked: {error}") from error
     except ModelError as error:
         raise failed(error) from error
-
-
-def unaskable(error: Exception) -> EngineError:
-    """That the model's own form takes no such question."""
-    return EngineError(f"the generator cannot be asked: {error}")
 
 
 def failed(error: Exception) -> EngineError:
