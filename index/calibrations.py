@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
+from index.newest import let_go
 from index.records import StoredCalibration, StoredCollection
 from index.schema import CalibrationRow
 
@@ -31,9 +32,7 @@ def keep(
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     connection.execute(insert(CalibrationRow).values(values))
-    newest = select(CalibrationRow.id).where(mine).order_by(CalibrationRow.id.desc())
-    keys = connection.scalars(newest.limit(_KEPT)).all()
-    connection.execute(delete(CalibrationRow).where(mine, CalibrationRow.id < keys[-1]))
+    let_go(connection, CalibrationRow.id, mine, _KEPT)
 
 
 def listed(connection: Connection, collection: StoredCollection) -> tuple[StoredCalibration, ...]:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, insert, select
 
+from index.newest import let_go
 from index.records import EvaluationKind, StoredCollection, StoredEvaluation
 from index.schema import EvaluationRow
 
@@ -27,9 +28,7 @@ def keep(
         "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     connection.execute(insert(EvaluationRow).values(values))
-    newest = select(EvaluationRow.id).where(mine).order_by(EvaluationRow.id.desc())
-    keys = connection.scalars(newest.limit(_KEPT)).all()
-    connection.execute(delete(EvaluationRow).where(mine, EvaluationRow.id < keys[-1]))
+    let_go(connection, EvaluationRow.id, mine, _KEPT)
 
 
 def listed(connection: Connection, collection: StoredCollection) -> tuple[StoredEvaluation, ...]:

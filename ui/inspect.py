@@ -182,7 +182,7 @@ class InspectTab:
             return
         yield {self._note: render.waiting(words("inspect.looking"))}
         try:
-            held = self._assistant.at(place).inspect(question, passage)
+            held = self._inspected(question, passage, place)
         except Exception as error:
             yield self._blank(render.failure(explained(error, words), words))
             return
@@ -203,7 +203,7 @@ class InspectTab:
         """Another model or text: its layers and heads, and its map."""
         words = texts(language)
         try:
-            held = held or self._assistant.at(place).inspect(question, passage)
+            held = held or self._inspected(question, passage, place)
         except Exception as error:
             return {self._map: render.failure(explained(error, words), words)}
         asked = Choice(view, int(layer), int(head or 0))
@@ -242,11 +242,14 @@ class InspectTab:
         """Another token of the answer."""
         words = texts(language)
         try:
-            held = held or self._assistant.at(place).inspect(question, passage)
+            held = held or self._inspected(question, passage, place)
         except Exception as error:
             return {self._answer: render.failure(explained(error, words), words)}
         at = int(event._data["value"])
         return {self.held: held, self._answer: inspect_cards.generator(held, at, words)}
+
+    def _inspected(self, question: str, passage: str, place: str) -> Inspection:
+        return self._assistant.at(place).inspect(question, passage)
 
     def _blank(self, note: Markup) -> Updates:
         cleared = dict.fromkeys((self._map, self._encoder, self._answer), "")
