@@ -51,3 +51,10 @@ def test_those_of_many_models_do_not_pile_up(stocked: Catalog) -> None:
 def test_a_collection_that_is_not_there_cannot_be_calibrated(catalog: Catalog) -> None:
     with pytest.raises(UnknownCollection):
         _keep(catalog, "", 0.5)
+
+
+def test_the_last_evaluations_are_kept_the_last_first(stocked: Catalog) -> None:
+    for number in range(22):
+        stocked.keep_evaluation("default", "retrieval", {"queries": number})
+    kept = [one.figures["queries"] for one in stocked.evaluations("default")]
+    assert kept == list(range(21, 1, -1))

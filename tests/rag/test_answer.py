@@ -90,6 +90,12 @@ def test_all_is_transcribed_and_what_is_not_borne_out_is_marked() -> None:
     assert cited.page == 3
 
 
+def test_a_sentence_with_the_kind_of_amount_that_is_asked_for_goes_first() -> None:
+    text = "The lamp has 1.9 kg with its foot. The lamp weighs next to nothing."
+    evidence = find_evidence("How heavy is the lamp?", found(hit(text)), embedder=None)
+    assert evidence[0].text == "The lamp has 1.9 kg with its foot."
+
+
 def test_a_heading_is_never_quoted() -> None:
     evidence = find_evidence(
         QUESTION, found(hit("# Warranty of the lamp\n\nIt lasts 24 months.")), embedder=None

@@ -26,6 +26,8 @@ from rag.declining import (
 )
 from rag.errors import UsageError
 from tests.rag.conftest import Ran
+from tests.rag.test_grounded import writer
+from tests.rag.test_judging import Says
 
 
 def _write(folder: Path, documents: int) -> Path:
@@ -75,6 +77,18 @@ def test_a_generator_has_a_calibration_of_its_own(stocked: Assistant, made: Cali
     assert kept(stocked, "default", embedder, None, "another generator") is None
     assert kept(stocked, "elsewhere", embedder, None) is None
     assert kept(stocked, "default", None, None) is None
+
+
+def test_beside_a_judge_no_generator_is_asked(
+    stocked: Assistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, passes = writer(), list[int]()
+    one.model.register_forward_hook(lambda *_: passes.append(1))
+    monkeypatch.setattr(stocked.models, "writer", lambda: one)
+    monkeypatch.setattr(stocked.models, "judge", lambda _name: Says("crowns"))
+    (only,) = calibrate_both(stocked)
+    assert only.generator == ""
+    assert passes == []
 
 
 def test_a_generator_that_speaks_none_of_the_questions_is_no_evidence(stocked: Assistant) -> None:

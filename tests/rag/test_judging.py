@@ -19,6 +19,7 @@ class Says:
     """Whatever it is told to, of the sentence that holds a word."""
 
     word: str
+    fingerprint: str = "says"
     read: list[str] = field(default_factory=list)
 
     def log_odds(self, question: str, sentences: Sequence[str]) -> NDArray[np.float32]:
