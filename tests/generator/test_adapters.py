@@ -28,6 +28,9 @@ LIBRARY = compiled.library()
 needs_kernels = pytest.mark.skipif(LIBRARY is None, reason="the install built no kernels")
 
 
+_ROUNDING = 3  # the level of the compiled kernels that takes products of bfloat16
+
+
 def _levels() -> list[int]:
     return [-1] if LIBRARY is None else list(range(LIBRARY.attest_level(-1) + 1))
 
@@ -146,7 +149,11 @@ def test_the_compiled_step_adds_what_torch_adds(
     finally:
         LIBRARY.attest_level(-1)
     assert (by_torch - without).abs().mean() > 0.1
-    assert_close(alone, by_torch, atol=2e-3, rtol=2e-3)
+    # The best kernels round what comes in to bfloat16: where a sum lies between two of these, the
+    # order of adding decides, and that is not the same on every processor.
+    near = 5e-2 if level == _ROUNDING else 2e-3
+    assert_close(alone, by_torch, atol=near, rtol=near)
+    assert (alone - by_torch).abs().mean() < near / 10
     assert all(torch.equal(other, alone) for other in others)
 
 
