@@ -90,13 +90,15 @@ def _lookup(attest: "Assistant", asked: Asked, dated: Dated | None) -> Pieces:
     )
     found = replace(found, notes=(*found.notes, *notes))
     name = asked.collection or attest.settings.collection
-    pieces = answer(
-        query,
-        found,
-        speakers=attest.speakers(query, asked.mode, name),
-        mode=asked.mode,
-        sampling=asked.sampling,
-        seed=asked.seed,
+    pieces = _tidily(
+        answer(
+            query,
+            found,
+            speakers=attest.speakers(query, asked.mode, name),
+            mode=asked.mode,
+            sampling=asked.sampling,
+            seed=asked.seed,
+        )
     )
     pieces = with_others(attest, pieces, query, within, asked.collection)
     if query != asked.message:
@@ -104,6 +106,16 @@ def _lookup(attest: "Assistant", asked: Asked, dated: Dated | None) -> Pieces:
     if not asked.remember:
         return pieces
     return history.remembering(attest, found.query, name, pieces)
+
+
+def _tidily(pieces: Pieces) -> Pieces:
+    """The same pieces; the memory that writing them took goes back to the system."""
+    try:
+        yield from pieces
+    finally:
+        from transformer import runtime  # it brings torch, which the models have loaded by now
+
+        runtime.give_back_memory()
 
 
 def with_others(
