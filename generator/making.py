@@ -75,6 +75,7 @@ class _Making:
         self.fellows = processes.joined()
         # The first process alone looks and writes: another would see what it has just written.
         self.record = self.fellows.told(self._record() if self.fellows.first else None)
+        self.fellows.require_seen(self.work / run_record.FILE)
 
     def finish(self) -> Finished:
         if not self.fellows.told(self.output.exists()):
