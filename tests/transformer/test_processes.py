@@ -24,6 +24,9 @@ from transformer.training import Trained, train
 ROOT = Path(__file__).parents[2]
 LAUNCH = ["-m", "torch.distributed.run"]
 SORTING = ["-m", "tests.transformer.sorting"]
+PATIENCE_S = (
+    300  # a minute where the machine is busy; a process that waits for the dead takes longer
+)
 EVERY = "checkpoint_minutes=1e-9"  # a checkpoint at each step
 
 
@@ -53,7 +56,7 @@ def _two(folder: Path, *settings: str) -> tuple[int, str]:
     """Exit code and output of two processes on one node."""
     node = [*LAUNCH, "--standalone", "--nproc-per-node=2", *SORTING, str(folder), *settings]
     with _started(*node) as run:
-        told, _ = run.communicate(timeout=120)
+        told, _ = run.communicate(timeout=PATIENCE_S)
     return run.returncode, told
 
 
@@ -66,7 +69,7 @@ def _two_nodes(folders: Sequence[Path], *settings: str) -> list[tuple[int, str]]
         return [*where, f"--node-rank={rank}", *SORTING, str(folders[rank]), *settings]
 
     with _started(*node(0)) as one, _started(*node(1)) as other:
-        told = [run.communicate(timeout=120)[0] for run in (one, other)]
+        told = [run.communicate(timeout=PATIENCE_S)[0] for run in (one, other)]
     return [(one.returncode, told[0]), (other.returncode, told[1])]
 
 
@@ -132,7 +135,7 @@ def test_two_processes_reach_the_bits_of_one(tmp_path: Path) -> None:
         _started(*command, **place, RANK="0") as first,
         _started(*command, **place, RANK="1") as last,
     ):
-        told = [run.communicate(timeout=120)[0] for run in (first, last)]
+        told = [run.communicate(timeout=PATIENCE_S)[0] for run in (first, last)]
     assert (first.returncode, last.returncode) == (0, 0), told
     assert _lines(tmp_path / "two") == _lines(tmp_path / "one")
     states = [read_tensors(tmp_path / name / "state.safetensors")[0] for name in ("one", "two")]
@@ -149,7 +152,7 @@ def test_a_run_goes_on_in_more_processes_and_in_fewer(tmp_path: Path) -> None:
         [sys.executable, *SORTING, str(changing), "accumulate=4", EVERY, "kill=7"],
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert killed.returncode < 0
