@@ -15,7 +15,7 @@ _SEED = 20
 
 def short_passages(data: Path) -> list[str]:
     """Distinct passages in an order that mixes the corpora, the same in every process."""
-    found = dict.fromkeys(part for text in _texts(data) for part in _cut(text.split()))
+    found = dict.fromkeys(part for text in texts(data) for part in _cut(text.split()))
     return _mixed(list(found))
 
 
@@ -29,7 +29,8 @@ def questions(data: Path) -> list[str]:
     return _mixed(list(found))
 
 
-def _texts(data: Path) -> Iterator[str]:
+def texts(data: Path) -> Iterator[str]:
+    """Whole texts, corpus by corpus."""
     for name in _FOLDERS:
         file = data / name / "corpus.jsonl"
         if file.is_file():

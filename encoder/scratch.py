@@ -58,8 +58,12 @@ class _Making:
         self.output = output.resolve()
         self.work = self.output.parent / f"{self.output.name}.training"
         self.fellows = processes.joined()
+        for stage in (config.pretrain, config.contrast):
+            if stage is not None:  # of the second stage too, which may be days away
+                self.fellows.require_work(stage.training.accumulate)
         # The first process alone looks and writes: another would see what it has just written.
         self.record = self.fellows.told(self._record() if self.fellows.first else None)
+        self.fellows.require_seen(self.work / run_record.FILE)
 
     def finish(self) -> Finished:
         if not self.fellows.told(self.output.exists()):

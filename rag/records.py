@@ -149,6 +149,16 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldCollection:
+    """A collection as it is listed."""
+
+    name: str
+    encoder: str
+    dimensions: int  # of its vectors
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
 class LibraryStatus:
     """What an operator asks first."""
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from index.records import AskedQuestion, StoredDocument
 from rag.ingest import Outcome
-from rag.records import Answer, Citation, Hit, LibraryStatus, Report, SearchResult
+from rag.records import (
+    Answer,
+    Citation,
+    HeldCollection,
+    Hit,
+    LibraryStatus,
+    Report,
+    SearchResult,
+)
 
 if TYPE_CHECKING:
     from index.jobs import StoredJob
@@ -239,6 +247,10 @@ def key(made: "StoredKey") -> Json:
         "used": made.used_at,
         "revoked": made.revoked_at,
     }
+
+
+def collections(held: Sequence[HeldCollection], default: str) -> Json:
+    return {"collections": [asdict(one) for one in held], "default": default}
 
 
 def forgotten(n: int) -> Json:

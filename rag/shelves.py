@@ -10,7 +10,7 @@ from index.records import Filter
 from rag.errors import NotFound, UsageError
 from rag.library import Library, tag_name
 from rag.loaders.cleaning import clean
-from rag.records import EVERYWHERE, Within
+from rag.records import EVERYWHERE, HeldCollection, Within
 
 if TYPE_CHECKING:
     from rag.duplicates import Duplicates
@@ -20,6 +20,19 @@ if TYPE_CHECKING:
 
 class Shelves(Library):
     """A library of several collections, in which documents are put beside each other."""
+
+    def collections(self) -> tuple[HeldCollection, ...]:
+        """Those that there are, by name."""
+        catalog = self.catalog
+        return tuple(
+            HeldCollection(
+                one.name,
+                one.model.name,
+                one.model.dimensions,
+                sum(catalog.counts(one.name).documents.values()),
+            )
+            for one in catalog.collections()
+        )
 
     def create(self, collection: str) -> str:
         """Make a collection that holds nothing yet, for the encoder of the settings.

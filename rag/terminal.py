@@ -9,7 +9,15 @@ from index.analysis import is_korean
 from index.records import AskedQuestion, StoredDocument
 from rag.ingest import Outcome
 from rag.models import ListedModel, ModelInfo
-from rag.records import Answer, Certificate, Hit, LibraryStatus, Report, SearchResult
+from rag.records import (
+    Answer,
+    Certificate,
+    HeldCollection,
+    Hit,
+    LibraryStatus,
+    Report,
+    SearchResult,
+)
 
 if TYPE_CHECKING:
     from index.verify import Verification
@@ -248,6 +256,15 @@ def history(asked: Sequence[AskedQuestion]) -> str:
         lines.append(f"{each.times:>5}×  {day}  {text}{f'  ({notes})' if notes else ''}")
     lines.append(f"{_questions(len(asked))}, kept on this machine; --clear --yes forgets all")
     return "\n".join(lines)
+
+
+def collections(held: Sequence[HeldCollection], default: str) -> str:
+    lines = [
+        f"{one.documents:>7,}  {one.encoder:<12}  {one.name}"
+        f"{'  (default)' if one.name == default else ''}"
+        for one in held
+    ]
+    return "\n".join(lines) or "no collection yet: the first document makes one"
 
 
 def forgotten(n: int) -> str:

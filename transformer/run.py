@@ -13,7 +13,7 @@ from torch import Tensor
 
 from transformer import checkpoint, plot, processes, runtime, work
 from transformer.errors import CheckpointError, TrainingError
-from transformer.journal import Journal, Moment, unwritable
+from transformer.journal import LINES, Journal, Moment, unwritable
 from transformer.narrow import Narrowed
 from transformer.optim import MasterAdamW
 from transformer.schedule import schedule
@@ -43,6 +43,7 @@ class Run:
     def __init__(self, task: Task, config: TrainingConfig, folder: Path) -> None:
         self.task, self.config, self.folder = task, config, folder
         self.model, self.fellows = task.model, processes.joined()
+        self.fellows.require_work(config.accumulate)
         self.model.to(runtime.device())
         self.optimizer = MasterAdamW(
             self.model,
@@ -73,6 +74,9 @@ class Run:
 
     def begin(self) -> None:
         """Go on where the last checkpoint was written; from the beginning where there is none."""
+        for name, value in self._settings().items():
+            self.fellows.require_same(name, value)
+        self.fellows.require_same("numbers to train", sum(map(len, self.optimizer.gradients)))
         file = self.folder / STATE
         resumes = self.fellows.first and file.is_file()
         tensors, place = checkpoint.read_tensors(file) if resumes else ({}, {})
@@ -92,6 +96,7 @@ class Run:
         self._open_epoch()
         if self.fellows.first:
             self.journal = _written(self.folder, lambda: Journal(self.folder, self.step))
+        self.fellows.require_seen(self.folder / LINES)
 
     def _restore(self, tensors: Mapping[str, Tensor], place: Mapping[str, Any]) -> None:
         self._require_same(place["config"])
@@ -110,7 +115,7 @@ class Run:
 
     def _require_same(self, before: Mapping[str, Any]) -> None:
         budgets = ("steps", "minutes", "checkpoint_minutes")
-        now = json.loads(json.dumps(asdict(self.config)))
+        now = self._settings()
         changed = [k for k in now if k not in budgets and now[k] != before.get(k)]
         if changed:
             names = ", ".join(f"{k} ({before.get(k)} → {now[k]})" for k in changed)
@@ -119,12 +124,15 @@ class Run:
                 "with it, or give another folder"
             )
 
+    def _settings(self) -> dict[str, Any]:
+        return dict(json.loads(json.dumps(asdict(self.config))))
+
     def advance(self) -> Moment:
         """One optimiser step, and the evaluation that is due behind it."""
         learning_rate = self.config.learning_rate * schedule(self.progress, self.config.warmup)
         self.model.train()
         loss, tokens = self._backward()
-        share = 1 / (self.config.accumulate * self.fellows.size)
+        share = 1 / self.config.accumulate
         norm = self.optimizer.step(learning_rate, clip=self.config.clip, share=share)
         self._require_numbers(loss, norm)
         self.step += 1
@@ -162,11 +170,11 @@ class Run:
     def _backward(self) -> tuple[float, int]:
         """Collect the gradients of one step's batches: their mean loss, and their tokens.
 
-        Every process counts through all batches, so that their order does not depend on how many
-        processes there are, and takes those of its turn.
+        Every process counts through all batches, so that neither they nor their order depend on
+        how many processes there are, and takes those of its turn.
         """
-        loss, tokens, turns = 0.0, 0, self.config.accumulate * self.fellows.size
-        for turn in range(turns):
+        loss, tokens = 0.0, 0
+        for turn in range(self.config.accumulate):
             batch = self._next_batch()
             if turn % self.fellows.size != self.fellows.rank:
                 continue
@@ -177,7 +185,7 @@ class Run:
             loss, tokens = loss + told.loss, tokens + told.tokens
         sums = torch.tensor([loss, tokens], dtype=torch.float64, device=runtime.device())
         self.fellows.add_up([sums, *self.optimizer.gradients])
-        return float(sums[0]) / turns, int(sums[1])
+        return float(sums[0]) / self.config.accumulate, int(sums[1])
 
     def _next_batch(self) -> Any:
         if self.place >= len(self.batches):  # also where a resumed epoch has become shorter
@@ -191,6 +199,7 @@ class Run:
         self.batches = self.task.epoch(rng)
         if not self.batches:
             raise TrainingError("there is nothing to train on: the data makes no batch")
+        self.fellows.require_same("batches of an epoch", len(self.batches))
 
     def _clock(self) -> None:
         """Take the time as the first process has it: what is spent must be the same for all."""

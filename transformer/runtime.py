@@ -65,11 +65,20 @@ def training_dtype() -> torch.dtype:
 
 
 def set_threads(threads: int | None) -> int:
-    """Use so many cores in torch; None takes all that this process may run on. The number taken."""
-    taken = threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads
-    taken = taken or os.cpu_count() or 1
+    """Use so many cores in torch, and tell how many.
+
+    None takes all that this process may run on; processes that `torchrun` started beside each other
+    share them.
+    """
+    taken = threads or max(1, _cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
     torch.set_num_threads(taken)
     return taken
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def give_back_memory() -> None:

@@ -32,7 +32,7 @@ class TrainingConfig:
     weight_decay: float = 0.01  # of matrices
     betas: tuple[float, float] = (0.9, 0.98)
     clip: float = 1.0  # norm of the gradient at most
-    accumulate: int = 1  # batches a step, of each process
+    accumulate: int = 1  # batches a step, shared out among the processes
     precision: Precision = "auto"  # of the arithmetic; weights are kept in float32 throughout
     seed: int = 0
     evaluate_every: int | None = None  # steps; at the end in any case

@@ -5,7 +5,7 @@ learning rate, accumulation and clipping, number formats, checkpoints, metrics, 
 
 Randomness is a function of the seed and of the place in the run, never of what happened before: so
 a run that was killed goes on to the same numbers, and several processes that share a run's batches
-reach those of one that has them all.
+reach those of one that has them all, also where a run goes on with more of them, or with fewer.
 """
 
 from pathlib import Path
@@ -43,7 +43,7 @@ def train(
 
     Raises:
         TrainingError: the loss or the gradient is no number (the last checkpoint stays), `folder`
-            holds a run of another kind or model, or it cannot be written.
+            holds a run of another kind or model, it cannot be written, or another process ended.
         CheckpointError: the state in `folder` is damaged.
     """
     run = Run(task, config, folder)

@@ -17,12 +17,16 @@ from rag.visitors import owner_of
 router = APIRouter(prefix="/api/conversations", tags=["conversations"])
 
 
-def _keeping(
-    request: Request, attest: Attest, caller: Calling
-) -> Callable[[str | None], Conversations]:
+def _owner(request: Request, caller: Calling) -> str:
     host = request.client.host if request.client else ""
     visitor = owner_of(host, request.headers, request.cookies)
-    owner = caller.name if caller.name.startswith("key ") else visitor
+    return caller.name if caller.name.startswith("key ") else visitor
+
+
+Owner = Annotated[str, Depends(_owner)]  # "" for the person at the machine
+
+
+def _keeping(attest: Attest, owner: Owner) -> Callable[[str | None], Conversations]:
     return lambda collection: Conversations(attest, owner, collection)
 
 

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from index.records import Judgement
 from rag import shapes
 from rag.api.asking import LARGEST_ID, Attest, Place
+from rag.api.conversations import Owner
+from rag.conversations import Conversations
 
 router = APIRouter(prefix="/api", tags=["history"])
 
@@ -31,6 +33,20 @@ def judge(attest: Attest, place: Place, given: Feedback) -> dict[str, Any]:
 
 
 @router.delete("/history")
-def forget(attest: Attest, place: Place, collection: str | None = None) -> dict[str, Any]:
-    """Forget every question and judgement of a collection."""
-    return shapes.forgotten(attest.forget(place(collection)))
+def forget(
+    attest: Attest,
+    place: Place,
+    owner: Owner,
+    collection: str | None = None,
+    conversations: bool = False,
+) -> dict[str, Any]:
+    """Forget every question and judgement of a collection.
+
+    Conversations, in which questions stand as well, are kept unless `conversations` is true: then
+    one's own are deleted too, or, for whoever asks at the machine itself, everybody's.
+    """
+    where = place(collection)
+    forgotten = attest.forget(where, conversations=conversations and not owner)
+    if conversations and owner:
+        Conversations(attest, owner, where).clear()
+    return shapes.forgotten(forgotten)

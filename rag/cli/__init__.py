@@ -13,6 +13,7 @@ from rag.cli import (
     asking,
     calibrating,
     classifying,
+    collections,
     evaluating,
     every,
     history,
@@ -58,6 +59,7 @@ app.command()(calibrating.calibrate)
 app.command()(classifying.classify)
 app.command()(library.status)
 app.command()(library.weight)
+app.add_typer(collections.collections_app, name="collections")
 app.command()(history.history)
 app.command()(upkeep.verify)
 app.command()(upkeep.rebuild)

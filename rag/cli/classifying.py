@@ -24,13 +24,16 @@ def train_classifier(
     """Train a classifier on a table of texts and labels."""
     from rag import classified, classifier_training
     from transformer import processes
+    from transformer.staged import quiet
 
     given = settings(home=home)
-    with stoppable() as stop, training.bars(stop)("training") as watch:
-        made = classifier_training.train(
-            config, output, given, overrides=overrides or (), watch=watch
-        )
-    if processes.joined().first:  # of those that torchrun started: it alone tells
+    with training.refusing(), stoppable() as stop:
+        first = processes.joined().first  # of those that torchrun started: it alone tells
+        with (training.bars(stop) if first else quiet)("training") as watch:
+            made = classifier_training.train(
+                config, output, given, overrides=overrides or (), watch=watch
+            )
+    if first:
         show(made, as_json, classified.trained, classified.trained_text)
 
 

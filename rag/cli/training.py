@@ -33,8 +33,8 @@ def train_encoder(
     from transformer.staged import quiet
 
     runtime.set_threads(settings().threads)
-    first = processes.joined().first  # of those that torchrun started: it alone tells
     with refusing(), stoppable() as stop:
+        first = processes.joined().first  # of those that torchrun started: it alone tells
         watch = bars(stop) if first else quiet
         done = scratch.run(config, set_ or (), output, watch=watch)
     if first:
@@ -57,8 +57,8 @@ def train_generator(
 
     chosen = settings()
     runtime.set_threads(chosen.threads)
-    first = processes.joined().first
     with refusing(), stoppable() as stop:
+        first = processes.joined().first
         done = making.run(
             config,
             set_ or (),

@@ -70,7 +70,7 @@ def test_texts_become_rows_and_empty_ones_none() -> None:
     tokenizer = bert_tokenizer()
     long = sentence(seeded(0), 30)
     rows = data.encode(tokenizer, ["w1 w2", "", " ", "도서관 휴관", long], 12)
-    assert rows[0] == tokenizer.encode_for_model(["w1 w2"])[0]
+    assert list(rows[0]) == tokenizer.encode_for_model(["w1 w2"])[0]
     assert [len(row) for row in rows] == [4, 12, 12, 12]
     assert [i for row in rows[1:] for i in row[1:-1]] == tokenizer.encode(long)
 

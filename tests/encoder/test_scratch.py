@@ -16,8 +16,10 @@ from encoder import Embedder, scratch
 from encoder.scratch import Finished
 from encoder.scratch_config import read
 from tests.encoder.learning import documents, texts_file
+from transformer import processes
 from transformer.corpus_files import Document, read_documents
 from transformer.errors import ConfigError, TrainingError
+from transformer.processes import Processes
 from transformer.training import Moment, Watch
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -308,3 +310,12 @@ def test_blocks_weigh_less_in_a_pre_norm_model_alone_and_that_is_known_at_once(
     with pytest.raises(ConfigError, match=r"contrast: blocks \(0\.5\) can weigh less only in a"):
         scratch.run(TINY, settings, tmp_path / "made")
     assert not (tmp_path / "made.training").exists()
+
+
+def test_a_stage_with_too_few_batches_for_all_processes_is_refused_before_the_first(
+    given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "joined", lambda: Processes(0, 2))
+    with pytest.raises(TrainingError, match=r"accumulate \(1\) .* 2 processes"):
+        scratch.run(TINY, [*given, "pretrain.training.accumulate=2"], tmp_path / "made")
+    assert not list(tmp_path.glob("made*"))

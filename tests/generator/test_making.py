@@ -12,9 +12,10 @@ from torch.testing import assert_close
 from generator import checkpoint, making
 from generator.training_config import read
 from tests.encoder.learning import documents, texts_file
-from transformer import lora
+from transformer import lora, processes
 from transformer.errors import ConfigError, TrainingError
 from transformer.packaged import FILE
+from transformer.processes import Processes
 from transformer.staged import Finished, Watching
 from transformer.training import Moment, Watch
 
@@ -221,3 +222,12 @@ def test_the_configs_that_come_along_are_whole(file: Path) -> None:
     assert config.pretrain or config.finetune
     if config.finetune and config.finetune.lora:
         assert config.finetune.lora.rank <= 12
+
+
+def test_a_stage_with_too_few_batches_for_all_processes_is_refused_before_the_first(
+    given: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "joined", lambda: Processes(0, 2))
+    with pytest.raises(TrainingError, match=r"accumulate \(1\) .* 2 processes"):
+        making.run(TINY, [*given, "pretrain.training.accumulate=2"], tmp_path / "made")
+    assert not list(tmp_path.glob("made*"))

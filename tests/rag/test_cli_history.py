@@ -3,6 +3,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rag import Assistant, Settings
+from rag.conversations import Conversations
 from tests.rag.conftest import Ran
 
 Run = Callable[..., Ran]
@@ -37,10 +38,28 @@ def test_questions_are_shown_and_forgotten(run: Run, shelf: Path, settings: Sett
 
     unsure = run("history", "--clear")
     assert unsure.code == 2
-    assert "this forgets all questions of 'default' (2): add --yes" in unsure.err
+    told = "this forgets all questions of 'default' (2) and keeps its conversations: add --yes"
+    assert told in unsure.err
     assert len(json.loads(run("history", "--json").out)["questions"]) == 2
     assert run("history", "--clear", "--yes").out == "forgot 2 questions\n"
     assert json.loads(run("history", "--clear", "--json").out) == {"forgotten": 0}
+
+
+def test_conversations_stay_unless_they_are_named(
+    run: Run, shelf: Path, settings: Settings
+) -> None:
+    run("add", shelf)
+    with Assistant.open(settings) as attest:
+        kept = [Conversations(attest), Conversations(attest, owner="0" * 32)]
+        assert all(each.begin("How long is the warranty?") for each in kept)
+
+        assert run("history", "--conversations").code == 2
+        run("history", "--clear", "--yes")
+        assert all(len(each.listed()) == 1 for each in kept)
+        unsure = run("history", "--clear", "--conversations")
+        assert (unsure.code, "and deletes its conversations" in unsure.err) == (2, True)
+        assert run("history", "--clear", "--conversations", "--yes").out == "forgot 0 questions\n"
+        assert not any(each.listed() for each in kept)
 
 
 def test_status_tells_of_them(run: Run, shelf: Path) -> None:

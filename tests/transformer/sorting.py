@@ -1,7 +1,8 @@
 """A task small enough to be trained in a moment: which of three kinds a point is of.
 
 Run as a module it trains in a process of its own: FOLDER, then key=value of the settings, and
-`kill=N` to die by SIGKILL behind step N.
+`kill=N` to die by SIGKILL behind step N. Of several processes, all but the first die in their batch
+`die=N`, and have `more=N` points.
 """
 
 import os
@@ -58,7 +59,7 @@ def config(**settings: object) -> TrainingConfig:
 
 
 class _Killer:
-    def __init__(self, step: int | None) -> None:
+    def __init__(self, step: int) -> None:
         self.step = step
 
     def __call__(self, moment: Moment) -> None:
@@ -66,14 +67,27 @@ class _Killer:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+class _Dying(Sorting):
+    def __init__(self, last: int, **given: int) -> None:
+        super().__init__(**given)
+        self.left = last
+
+    def backward(self, batch: Tensor, rng: torch.Generator) -> Pass:
+        self.left -= 1
+        if not self.left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().backward(batch, rng)
+
+
 def main(folder: Path, *given: str) -> Trained:
     torch.set_num_threads(1)
     settings = {name: float(value) for name, _, value in (each.partition("=") for each in given)}
-    kill, batch = settings.pop("kill", None), settings.pop("batch", 8.0)
+    kill, die, more = (int(settings.pop(name, 0)) for name in ("kill", "die", "more"))
+    batch = int(settings.pop("batch", 8))
     whole = {n: int(v) if v == int(v) and n != "minutes" else v for n, v in settings.items()}
-    task = Sorting(batch=int(batch))
-    step = None if kill is None else int(kill)
-    return train(task, config(**whole), folder, watch=_Killer(step))
+    first = os.environ.get("RANK", "0") == "0"
+    task = Sorting(batch=batch) if first else _Dying(die, points=90 + more, batch=batch)
+    return train(task, config(**whole), folder, watch=_Killer(kill))
 
 
 if __name__ == "__main__":

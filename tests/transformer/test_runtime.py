@@ -36,6 +36,14 @@ def test_all_cores_by_default() -> None:
     assert torch.get_num_threads() == taken
 
 
+@pytest.mark.usefixtures("threads")
+def test_processes_beside_each_other_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = runtime.set_threads(None)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    assert runtime.set_threads(None) == max(1, alone // 2)
+    assert runtime.set_threads(3) == 3
+
+
 def test_a_seed_repeats_and_another_differs() -> None:
     draws = [torch.rand(4, generator=runtime.seeded(seed)).tolist() for seed in (7, 7, 8)]
     assert draws[0] == draws[1]

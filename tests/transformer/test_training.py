@@ -387,30 +387,3 @@ def test_tensorboard_reads_what_the_run_told(tmp_path: Path) -> None:
 def test_settings_that_cannot_be_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TrainingConfig(**settings)
-
-
-@pytest.mark.slow
-def test_two_processes_reach_the_numbers_of_one(tmp_path: Path) -> None:
-    """Each takes every other batch; killed and started again, the two go on all the same."""
-    train(Sorting(), config(accumulate=2), tmp_path / "one")
-    launched = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    folder = tmp_path / "two"
-    command = [*launched, "-m", "tests.transformer.sorting", str(folder), "accumulate=1"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    for more in (["checkpoint_minutes=1e-9", "kill=13"], []):
-        done = subprocess.run(
-            [*command, *more],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=300,
-            check=False,
-        )
-        assert (done.returncode == 0) == (not more), done.stderr[-2000:]
-    one, two = _lines(tmp_path / "one"), _lines(folder)
-    assert [line["step"] for line in two] == list(range(1, 25))
-    for mine, theirs in zip(two, one, strict=True):
-        assert mine["loss"] == pytest.approx(theirs["loss"], abs=1e-5)
-        assert mine["metrics"] == pytest.approx(theirs["metrics"], abs=1e-4)
-        assert mine["tokens"] == theirs["tokens"]

@@ -85,6 +85,7 @@ def test_a_key_that_reads_changes_nothing(client: TestClient, keys: Keys) -> Non
         client.delete(f"/api/documents/{document}"),
         client.patch(f"/api/documents/{document}/tags", json={"add": ["x"]}),
         client.delete("/api/history"),
+        client.post("/api/collections", json={"name": "a"}),
         client.delete("/api/collections/default"),
         client.patch("/api/collections/default", json={"fusion_weight": 0.1}),
         client.post("/api/feedback", json={"question": "a", "chunk_id": 1, "kind": "up"}),
@@ -126,6 +127,9 @@ def test_a_key_is_for_its_collections_only(
         client.post("/v1/embeddings", json={"input": "a"} | there),
         client.get("/api/collections/vault"),
         client.delete("/api/collections/vault"),
+        client.patch("/api/collections/vault", json={"name": "default"}),
+        client.patch("/api/collections/default", json={"name": "mine"}),
+        client.post("/api/collections", json={"name": "mine"}),
         client.delete("/api/history", params=there),
         client.post("/api/feedback", json={"question": "a", "chunk_id": 1, "kind": "up"} | there),
     ]

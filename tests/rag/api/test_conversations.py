@@ -54,6 +54,29 @@ def test_they_are_listed_found_read_named_and_deleted(here: TestClient, uid: str
     assert here.get("/api/conversations").json() == {"conversations": []}
 
 
+def test_they_stay_when_questions_are_forgotten_unless_they_are_named(
+    here: TestClient, uid: str, library: Assistant
+) -> None:
+    """A visitor deletes their own, and the person at the machine everybody's."""
+    theirs = Conversations(library, owner="0" * 32)
+    assert theirs.begin(QUESTION)
+    visiting = {"x-forwarded-for": "10.0.0.7", "cookie": f"attest_visitor={'0' * 32}"}
+
+    def forget(**headers: str) -> None:
+        gone = here.delete("/api/history", params={"conversations": True}, headers=headers)
+        assert "forgotten" in gone.json()
+
+    here.delete("/api/history")
+    assert here.get(f"/api/conversations/{uid}").status_code == 200
+    forget(**visiting)
+    assert not theirs.listed()
+    assert here.get(f"/api/conversations/{uid}").status_code == 200
+    assert theirs.begin(QUESTION)
+    forget()
+    assert not theirs.listed()
+    assert here.get("/api/conversations").json() == {"conversations": []}
+
+
 def test_a_visitor_from_elsewhere_sees_none_of_them(here: TestClient, uid: str) -> None:
     other = {"x-forwarded-for": "10.0.0.7"}
     assert here.get("/api/conversations", headers=other).json() == {"conversations": []}

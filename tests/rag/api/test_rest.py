@@ -65,6 +65,28 @@ def test_documents_like_one_like_a_text_and_like_a_file(
     assert not (standing.settings.home / "uploads").exists()
 
 
+def test_collections_are_made_and_renamed(client: TestClient, library: Assistant) -> None:
+    made = client.post("/api/collections", json={"name": " 계약서 "})
+    assert (made.status_code, made.json()["collection"]) == (201, "계약서")
+    assert made.json()["documents"] == {}
+    assert str(library.settings.home) not in made.text
+    again = client.post("/api/collections", json={"name": "계약서"})
+    assert (again.status_code, "already" in again.text) == (409, True)
+    for name in ("", "a\nb", "x" * 256):
+        assert client.post("/api/collections", json={"name": name}).status_code == 422
+
+    both = {"name": "contracts", "fusion_weight": 0.25}
+    named = client.patch("/api/collections/계약서", json=both).json()
+    assert (named["collection"], named["fusion_weight"]) == ("contracts", 0.25)
+    assert client.get("/api/collections/계약서").status_code == 404
+    assert client.patch("/api/collections/contracts", json={}).status_code == 422
+    taken = client.patch("/api/collections/contracts", json={"name": "default"})
+    assert taken.status_code == 409
+    assert client.patch("/api/collections/none", json={"name": "a"}).status_code == 404
+    rows = client.get("/api/collections").json()["collections"]
+    assert [row["name"] for row in rows] == ["contracts", "default"]
+
+
 @pytest.mark.parametrize("name", ["", " ", "a\x00b", "a\nb", "x" * 256])
 def test_a_name_that_no_collection_can_have_makes_none(reader: TestClient, name: str) -> None:
     sent = reader.post(
