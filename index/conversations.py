@@ -12,7 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
 from index import reads
-from index.database import Database
+from index.database import Database, repeated
 from index.errors import UnknownConversation
 from index.records import MessageState, StoredConversation, StoredMessage
 from index.schema import AnyRow, AnySelect, CollectionRow, ConversationRow, MessageRow
@@ -43,6 +43,7 @@ class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @repeated
     def ask(
         self,
         collection: str,
@@ -82,6 +83,7 @@ class Conversations:
             _touch(connection, key)
         return uid, message
 
+    @repeated
     def settle(
         self,
         message: int,
@@ -135,6 +137,7 @@ class Conversations:
             rows = connection.execute(query.order_by(MessageRow.id)).all()
         return StoredConversation(*head), tuple(map(_message, rows))
 
+    @repeated
     def rename(self, uid: str, owner: str, title: str) -> None:
         """Gives a conversation another title; its place in the list stays.
 
@@ -147,6 +150,7 @@ class Conversations:
             if not connection.execute(row).rowcount:
                 raise UnknownConversation(uid)
 
+    @repeated
     def remove(self, uid: str, owner: str) -> None:
         """Deletes a conversation with its messages.
 
@@ -158,6 +162,7 @@ class Conversations:
             if not connection.execute(delete(ConversationRow).where(*mine)).rowcount:
                 raise UnknownConversation(uid)
 
+    @repeated
     def clear(self, collection: str, owner: str | None = None) -> int:
         """Deletes all conversations of an owner, or everybody's; how many they were."""
         with self._database.writing() as connection:
@@ -174,6 +179,7 @@ class Conversations:
         with self._database.reading() as connection:
             return connection.scalar(query.where(CollectionRow.name == collection)) or 0
 
+    @repeated
     def think(
         self, uid: str, owner: str, message: int, thumb: Literal["up", "down"] | None, note: str
     ) -> None:

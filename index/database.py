@@ -25,11 +25,12 @@ from typing import Any, ParamSpec, TypeVar
 import filelock
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from index.database_errors import reported
-from index.errors import BadDatabaseUrl, StorageBusy, WritersCrossed
+from index.database_errors import reason, reported
+from index.errors import BadDatabaseUrl, IncompleteDatabase, StorageBusy, WritersCrossed
+from index.migrations import HEAD
 from index.upgrading import MIGRATING, check_current, upgrade
 
 Given = ParamSpec("Given")
@@ -234,6 +235,9 @@ def _bring_up_to_date(url: URL, home: Path) -> None:
                 lock = text("SELECT pg_advisory_xact_lock(:key)")
                 connection.execute(lock, {"key": MIGRATING})
                 upgrade(connection)
+    except DBAPIError as error:  # none of those that `reported` knows: a table is in the way
+        why = f"its tables cannot be brought to revision {HEAD}: {reason(error)}"
+        raise IncompleteDatabase(why) from error
     finally:
         engine.dispose()
 

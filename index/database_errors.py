@@ -19,8 +19,10 @@ _SQLITE_UNUSABLE = tuple(
 _SERVER_UNUSABLE = ("08", "25006", "28", "3D", "42501", "53", "57")
 _LOCK_NOT_HAD = "55P03"
 _TOO_MANY = "53300"
-# Serialization, two that waited for each other, a row that goes away beneath one that refers to it.
-_CROSSED = ("40001", "40P01", "23503")
+_TOO_MANY_TOLD = ("too many clients", "too many connections", "connection slots are reserved")
+# Serialization, two that waited for each other, a row that goes away beneath one that refers to it,
+# a row that another was first to make.
+_CROSSED = ("40001", "40P01", "23503", "23505")
 _KINDS = ("OperationalError", "InternalError", "ProgrammingError")
 
 
@@ -48,7 +50,7 @@ def _report_file(url: URL, error: DBAPIError, said: sqlite3.Error, waits: float)
     if "database is locked" in str(said):
         raise StorageBusy("the database", waits) from error
     if getattr(said, "sqlite_errorname", "").startswith(_SQLITE_UNUSABLE):
-        raise StorageUnreachable(_shown(url), _reason(error)) from error
+        raise StorageUnreachable(_shown(url), reason(error)) from error
 
 
 def _report_server(url: URL, error: DBAPIError, waits: float, most: int) -> None:
@@ -56,18 +58,20 @@ def _report_server(url: URL, error: DBAPIError, waits: float, most: int) -> None
     if code == _LOCK_NOT_HAD:
         raise StorageBusy("the database", waits) from error
     if code in _CROSSED:
-        raise WritersCrossed(_reason(error)) from error
-    reason = _reason(error)
-    if code == _TOO_MANY or "too many clients" in reason:  # refused before there is a code
+        raise WritersCrossed(reason(error)) from error
+    why = reason(error)
+    if code == _TOO_MANY or any(
+        told in why for told in _TOO_MANY_TOLD
+    ):  # refused before there is a code
         raise StorageUnreachable(
             _shown(url),
-            f"{reason}; each process has up to {most} connections: raise max_connections there, "
+            f"{why}; each process has up to {most} connections: raise max_connections there, "
             "or run fewer processes",
         ) from error
     # Without a code the driver itself has lost or not reached the server.
     lost = error.connection_invalidated or code is None or code.startswith(_SERVER_UNUSABLE)
     if lost and type(error).__name__ in _KINDS:
-        raise StorageUnreachable(_shown(url), reason) from error
+        raise StorageUnreachable(_shown(url), why) from error
 
 
 def _shown(url: URL) -> str:
@@ -77,5 +81,6 @@ def _shown(url: URL) -> str:
     return f"the database {url.database!r} at {url.host or 'this machine'}{port}"
 
 
-def _reason(error: DBAPIError) -> str:
+def reason(error: DBAPIError) -> str:
+    """The first line of what the driver says."""
     return str(error.orig).strip().split("\n")[0]

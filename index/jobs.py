@@ -25,7 +25,7 @@ from sqlalchemy import (
     update,
 )
 
-from index.database import Database
+from index.database import Database, repeated
 from index.errors import UnknownJob
 from index.schema import AnyRow, JobRow
 
@@ -65,6 +65,7 @@ class Jobs:
         self._database = database
         self._worker = worker
 
+    @repeated
     def put(self, kind: str, collection: str, arguments: Mapping[str, Any]) -> StoredJob:
         values = {
             "kind": kind,
@@ -110,6 +111,7 @@ class Jobs:
         with self._database.reading() as connection:
             return {row[0]: row[1] for row in connection.execute(query)}
 
+    @repeated
     def take(self, kinds: Sequence[str]) -> StoredJob | None:
         """The next job for this process: one that waits, or whose process has fallen silent.
 
@@ -194,6 +196,7 @@ class Jobs:
             raise UnknownJob(job_id)
         return _job(row)
 
+    @repeated
     def forget(self, collection: str | None = None) -> list[int]:
         """Deletes the jobs of a collection, or all, that have ended; their results name documents.
 
