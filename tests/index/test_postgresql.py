@@ -266,7 +266,7 @@ def test_writers_of_all_kinds_in_conflict_end_well(catalog: Catalog) -> None:
 
     def talk(n: int) -> None:
         uid, message = talks.ask("default", "", "q", title="t")
-        talks.settle(message, "done", "a")
+        talks.settle(message, "answered", "a")
         talks.ask("default", "", "r", title="t", uid=uid, instead_of=message)
 
     def work(n: int) -> None:
