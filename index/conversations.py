@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, sel
 from index import reads
 from index.database import Database, repeated
 from index.errors import UnknownConversation
+from index.given import is_text
 from index.records import MessageState, StoredConversation, StoredMessage
 from index.schema import AnyRow, AnySelect, CollectionRow, ConversationRow, MessageRow
 
@@ -114,6 +115,8 @@ class Conversations:
             wanted: Words, each of which stands in the title, a question or an answer.
             limit: How many at most.
         """
+        if not is_text(wanted):
+            return ()
         query = _HEADS.where(CollectionRow.name == collection, ConversationRow.owner == owner)
         for word in wanted.split():
             query = query.where(_holds(word))
@@ -128,6 +131,8 @@ class Conversations:
         Raises:
             UnknownConversation: It was deleted, or is another's.
         """
+        if not is_text(uid):
+            raise UnknownConversation(uid)
         mine = (ConversationRow.uid == uid, ConversationRow.owner == owner)
         with self._database.reading() as connection:
             head = connection.execute(_HEADS.where(*mine)).first()
