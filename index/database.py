@@ -31,7 +31,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from index.database_errors import reason, reported
 from index.errors import BadDatabaseUrl, IncompleteDatabase, StorageBusy, WritersCrossed
 from index.migrations import HEAD
-from index.upgrading import MIGRATING, check_current, upgrade
+from index.upgrading import MIGRATING, check_current, stands, upgrade
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -231,6 +231,9 @@ def _bring_up_to_date(url: URL, home: Path) -> None:
             ):
                 upgrade(connection)
         else:
+            with reported(url, _WAIT_S, _MOST), writer.begin() as connection:
+                if stands(connection):  # nothing to do, so that no writer has to be waited for
+                    return
             with reported(url, _WAIT_S, _MOST), writer.begin() as connection:
                 lock = text("SELECT pg_advisory_xact_lock(:key)")
                 connection.execute(lock, {"key": MIGRATING})

@@ -16,24 +16,33 @@ _NOT_MIGRATED = text("SELECT pg_advisory_xact_lock_shared(:key)")
 _NAMED = 3
 
 
-def upgrade(connection: Connection) -> None:
-    """Makes the tables, or brings those of an earlier version up to date, whole or not at all.
+def stands(connection: Connection) -> bool:
+    """Whether the tables are those of this version; False where `upgrade` has something to do.
 
     Raises:
-        NewerDatabase: They are of a later version.
         IncompleteDatabase: Some are there, and others not.
     """
     if connection.dialect.name == "postgresql":
         _check_letters(connection)
     there = set(inspect(connection).get_table_names())
     ours = set(Base.metadata.tables)
-    found = connection.scalar(_REVISION) if _VERSIONS in there else None
+    found = _revision(connection) if _VERSIONS in there else None
     if found is None and there & ours:
         raise IncompleteDatabase(f"{_some(there & ours)} without the revision that they are of")
     if found == HEAD and ours - there:
         raise IncompleteDatabase(f"it is at revision {HEAD}, without {_some(ours - there)}")
-    if found != HEAD:
-        _migrate(connection, found)
+    return found == HEAD
+
+
+def upgrade(connection: Connection) -> None:
+    """Makes the tables, or brings those of an earlier version up to date, whole or not at all.
+
+    Raises:
+        NewerDatabase: They are of a later version.
+        IncompleteDatabase: As `stands`.
+    """
+    if not stands(connection):
+        _migrate(connection)
 
 
 def check_current(connection: Connection) -> None:
@@ -45,7 +54,7 @@ def check_current(connection: Connection) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_NOT_MIGRATED, {"key": MIGRATING})
-    found = connection.scalar(_REVISION)
+    found = _revision(connection)
     if found != HEAD:
         raise NewerDatabase(found, HEAD) if (found or "") > HEAD else DatabaseChanged(found, HEAD)
 
@@ -58,9 +67,15 @@ def _check_letters(connection: Connection) -> None:
         )
 
 
-def _migrate(connection: Connection, found: str | None) -> None:
+def _revision(connection: Connection) -> str | None:
+    found: str | None = connection.scalar(_REVISION)
+    return found
+
+
+def _migrate(connection: Connection) -> None:
     from alembic import command  # takes 0.2 s, and is rarely needed
     from alembic.config import Config
+    from alembic.migration import MigrationContext
     from alembic.script import ScriptDirectory
 
     config = Config()
@@ -68,6 +83,7 @@ def _migrate(connection: Connection, found: str | None) -> None:
     config.set_main_option("script_location", folder.replace("%", "%%"))
     config.attributes["connection"] = connection
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    found = MigrationContext.configure(connection).get_current_revision()
     if found is not None and found not in known:
         raise NewerDatabase(found, HEAD)
     command.upgrade(config, "head")

@@ -207,7 +207,8 @@ def _learn(home: Home) -> None:
         catalog.judge("default", "How long?", chunk, "up")
         catalog.tag(document.id, add=["보증", "lamp"])
         catalog.set_rerank_weight("default", 0.2)
-        catalog.calibrate("default", encoder=model, generator="", fitted={"threshold": 0.4, "scale": 2.0})
+        fitted = {"threshold": 0.4, "scale": 2.0}
+        catalog.calibrate("default", encoder=model, generator="", fitted=fitted)
         catalog.keep_evaluation("default", "answers", {"cited_pct": 98.5, "말": "x"})
         talks = Conversations(catalog.database)
         answer = {"citations": [{"chunk_id": chunk, "document": {"id": document.id}}]}

@@ -300,6 +300,26 @@ def test_writers_of_all_kinds_in_conflict_end_well(catalog: Catalog) -> None:
     assert verify(catalog).problems == ()
 
 
+def test_a_database_is_opened_while_somebody_writes_for_long(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("index.database._WAIT_S", 0.2)
+    with catalog.database.writing() as connection:
+        connection.execute(text("SELECT 1"))
+        with reopened(catalog) as other:
+            other.create("default", MODEL)
+
+
+def test_tables_are_not_changed_beneath_a_writer(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("index.database._WAIT_S", 0.2)
+    with catalog.database.writing():
+        monkeypatch.setattr("index.upgrading.HEAD", "9999")  # as a later version has it
+        with pytest.raises(StorageBusy, match=r"for 0\.2 s"):
+            reopened(catalog)
+
+
 def test_a_lock_of_a_connection_that_is_lost_is_free(catalog: Catalog, server: Server) -> None:
     with catalog.database.held("move-1") as mine:
         assert mine
