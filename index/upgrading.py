@@ -56,7 +56,9 @@ def check_current(connection: Connection) -> None:
         connection.execute(_NOT_MIGRATED, {"key": MIGRATING})
     found = _revision(connection)
     if found != HEAD:
-        raise NewerDatabase(found, HEAD) if (found or "") > HEAD else DatabaseChanged(found, HEAD)
+        if found is not None and found > HEAD:
+            raise NewerDatabase(found, HEAD)
+        raise DatabaseChanged(found, HEAD)
 
 
 def _check_letters(connection: Connection) -> None:
