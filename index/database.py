@@ -16,7 +16,7 @@ have changed them since the process began.
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial, wraps
 from hashlib import sha256
 from pathlib import Path
@@ -96,8 +96,7 @@ class Database:
             check_current(connection)
             yield connection
 
-    @contextmanager
-    def held(self, name: str) -> Iterator[bool]:
+    def held(self, name: str) -> AbstractContextManager[bool]:
         """Whether this caller alone, of all that work on the database, now holds a lock.
 
         It is let go at the end of the block, or with the process. Nobody waits for it.
@@ -106,27 +105,8 @@ class Database:
             name: Of the lock, as a file could be called.
         """
         if self.url.get_backend_name() == "sqlite":
-            lock = filelock.FileLock(self._home / f"{name}.lock", timeout=0)
-            try:
-                lock.acquire()
-            except filelock.Timeout:
-                yield False
-                return
-            try:
-                yield True
-            finally:
-                lock.release()
-            return
-        # Of the server, which knows the other machines; by a connection of its own, which ends
-        # with it, and in no transaction, which would keep old rows from being cleared away.
-        engine = _engine(self.url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
-        with reported(self.url, _WAIT_S, _MOST):
-            connection = engine.connect()
-        with connection:
-            with reported(self.url, _WAIT_S, _MOST):
-                take = text("SELECT pg_try_advisory_lock(:key)")
-                taken = bool(connection.scalar(take, {"key": _lock_number(name)}))
-            yield taken
+            return _held_by_file(self._home / f"{name}.lock")
+        return _held_by_server(self.url, name)
 
     def close(self) -> None:
         self._reader.dispose()
@@ -246,14 +226,38 @@ def _bring_up_to_date(url: URL, home: Path) -> None:
 
 
 @contextmanager
+def _held_by_file(path: Path) -> Iterator[bool]:
+    lock = filelock.FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _held_by_server(url: URL, name: str) -> Iterator[bool]:
+    """By a connection that is kept for it, outside of transactions: one that is open for long would
+    keep old rows from being cleared away.
+    """
+    number = int.from_bytes(sha256(name.encode()).digest()[:8], signed=True)
+    engine = _engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    with reported(url, _WAIT_S, _MOST):
+        connection = engine.connect()
+    with connection:
+        with reported(url, _WAIT_S, _MOST):
+            taken = connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": number})
+        yield bool(taken)
+
+
+@contextmanager
 def _alone(path: Path) -> Iterator[None]:
     try:
         with filelock.FileLock(path, timeout=_WAIT_S):
             yield
     except filelock.Timeout as error:
         raise StorageBusy(f"the home {path.parent}", _WAIT_S) from error
-
-
-def _lock_number(name: str) -> int:
-    """What the server knows a lock by: 64 bits, with a sign."""
-    return int.from_bytes(sha256(name.encode()).digest()[:8], signed=True)
