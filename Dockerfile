@@ -21,7 +21,7 @@ RUN apt-get update \
         libgomp1 tesseract-ocr tesseract-ocr-kor \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --create-home --uid 10001 attest \
-    && install -d -o attest -g attest /data
+    && install -d -o attest -g attest /data /models
 COPY --from=build /opt/attest /opt/attest
 ENV PATH=/opt/attest/bin:$PATH \
     PYTHONUNBUFFERED=1 \

@@ -84,6 +84,7 @@ def test_the_servers_of_the_team_are_alike_and_begin_after_the_migration() -> No
     assert one["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
     assert one["environment"] == services["migrate"]["environment"]
     assert "models:/models:ro" in one["volumes"]
+    assert "install -d -o attest -g attest /data /models" in DOCKERFILE  # else they are root's
     assert "/ready" in one["healthcheck"]["test"][-1]
     compile(one["healthcheck"]["test"][-1], "healthcheck", "exec")
     command = services["migrate"]["command"][0]
