@@ -9,8 +9,10 @@ WORKDIR /src
 COPY . .
 # The CPU build of torch; name another index with --build-arg PIP_ARGS="--index-url …".
 ARG PIP_ARGS="--extra-index-url https://download.pytorch.org/whl/cpu"
+# What else is to be in it: --build-arg EXTRAS="[postgres]"
+ARG EXTRAS=""
 RUN python -m venv /opt/attest \
-    && /opt/attest/bin/pip install --no-cache-dir -c constraints.txt $PIP_ARGS .
+    && /opt/attest/bin/pip install --no-cache-dir -c constraints.txt $PIP_ARGS ".$EXTRAS"
 
 FROM python:3.11-slim
 # libgomp1: threads of torch and FAISS. tesseract: scanned pages, with ATTEST_OCR=1.
@@ -19,7 +21,7 @@ RUN apt-get update \
         libgomp1 tesseract-ocr tesseract-ocr-kor \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --create-home --uid 10001 attest \
-    && install -d -o attest -g attest /data
+    && install -d -o attest -g attest /data /models
 COPY --from=build /opt/attest /opt/attest
 ENV PATH=/opt/attest/bin:$PATH \
     PYTHONUNBUFFERED=1 \

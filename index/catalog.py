@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError
 
 from index import feed, filters, lifecycle, reads
 from index.chunk_rows import chunk_ids, insert_vectors, take_turn
-from index.database import Database
+from index.database import Database, repeated
 from index.errors import ModelMismatch, UnknownCollection
 from index.given import check_chunks, check_model, check_shape
 from index.learning import Learning, in_turn
@@ -77,6 +77,7 @@ class Catalog(Learning):
         with self.database.reading() as connection:
             return reads.collection(connection, name)
 
+    @repeated
     def create(self, name: str, model: Model) -> StoredCollection:
         """Makes a collection, or returns the one that is there if it is of the same model.
 
@@ -94,6 +95,7 @@ class Catalog(Learning):
             raise ModelMismatch(name, found.model, model)
         return found
 
+    @repeated
     def rename_collection(self, name: str, new: str) -> None:
         """Gives a collection another name; keys that are for it follow.
 
@@ -105,6 +107,7 @@ class Catalog(Learning):
         with self.database.writing() as connection:
             rename_collection(connection, name, new)
 
+    @repeated
     def drop(self, name: str) -> None:
         """Deletes a collection with all that belongs to it; its ids are never used again.
 
@@ -117,6 +120,7 @@ class Catalog(Learning):
             connection.execute(delete(CollectionRow).where(CollectionRow.id == found.id))
         _discard(folders)
 
+    @repeated
     def clear(self) -> None:
         """Deletes all collections, in one transaction."""
         with self.database.writing() as connection:
@@ -129,6 +133,7 @@ class Catalog(Learning):
             connection.execute(delete(CollectionRow).where(gone))
         _discard(folders)
 
+    @repeated
     def set_fusion_weight(self, collection: str, weight: float) -> None:
         """Sets how much the dense side counts in this collection, from 0 to 1."""
         if not 0 <= weight <= 1:
@@ -241,11 +246,13 @@ class Catalog(Learning):
             lifecycle.rename(connection, int(document_id), path, modified)
             return reads.document(connection, int(document_id))
 
+    @repeated
     def touch(self, document_id: int, modified: str | None) -> None:
         """Notes when a file was last written that still holds what it held."""
         with self.database.writing() as connection:
             lifecycle.touch(connection, int(document_id), modified)
 
+    @repeated
     def tag(
         self, document_id: int, add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> StoredDocument:

@@ -12,8 +12,9 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
 
 from index import reads
-from index.database import Database
+from index.database import Database, repeated
 from index.errors import UnknownConversation
+from index.given import is_text
 from index.records import MessageState, StoredConversation, StoredMessage
 from index.schema import AnyRow, AnySelect, CollectionRow, ConversationRow, MessageRow
 
@@ -43,6 +44,7 @@ class Conversations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    @repeated
     def ask(
         self,
         collection: str,
@@ -82,6 +84,7 @@ class Conversations:
             _touch(connection, key)
         return uid, message
 
+    @repeated
     def settle(
         self,
         message: int,
@@ -112,6 +115,8 @@ class Conversations:
             wanted: Words, each of which stands in the title, a question or an answer.
             limit: How many at most.
         """
+        if not is_text(wanted):
+            return ()
         query = _HEADS.where(CollectionRow.name == collection, ConversationRow.owner == owner)
         for word in wanted.split():
             query = query.where(_holds(word))
@@ -126,6 +131,8 @@ class Conversations:
         Raises:
             UnknownConversation: It was deleted, or is another's.
         """
+        if not is_text(uid):
+            raise UnknownConversation(uid)
         mine = (ConversationRow.uid == uid, ConversationRow.owner == owner)
         with self._database.reading() as connection:
             head = connection.execute(_HEADS.where(*mine)).first()
@@ -135,6 +142,7 @@ class Conversations:
             rows = connection.execute(query.order_by(MessageRow.id)).all()
         return StoredConversation(*head), tuple(map(_message, rows))
 
+    @repeated
     def rename(self, uid: str, owner: str, title: str) -> None:
         """Gives a conversation another title; its place in the list stays.
 
@@ -147,6 +155,7 @@ class Conversations:
             if not connection.execute(row).rowcount:
                 raise UnknownConversation(uid)
 
+    @repeated
     def remove(self, uid: str, owner: str) -> None:
         """Deletes a conversation with its messages.
 
@@ -158,6 +167,7 @@ class Conversations:
             if not connection.execute(delete(ConversationRow).where(*mine)).rowcount:
                 raise UnknownConversation(uid)
 
+    @repeated
     def clear(self, collection: str, owner: str | None = None) -> int:
         """Deletes all conversations of an owner, or everybody's; how many they were."""
         with self._database.writing() as connection:
@@ -174,6 +184,7 @@ class Conversations:
         with self._database.reading() as connection:
             return connection.scalar(query.where(CollectionRow.name == collection)) or 0
 
+    @repeated
     def think(
         self, uid: str, owner: str, message: int, thumb: Literal["up", "down"] | None, note: str
     ) -> None:

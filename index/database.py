@@ -5,29 +5,43 @@ A reading transaction sees one state from its first query to its last and blocks
 On SQLite a writing one takes the only write lock when it begins (BEGIN IMMEDIATE), so that it
 waits there and never fails half-way for having read first. On PostgreSQL writers into one
 collection go one after another (`chunk_rows.take_turn`), and each statement sees what the one
-before has committed (READ COMMITTED). So none can fail to be serialized, and nothing need be
-repeated; the level is set here, whatever the server's default is.
+before has committed (READ COMMITTED). So none can fail to be serialized; the level is set here,
+whatever the server's default is. What is left, two writers that wait for each other, is begun
+again by `repeated`.
+
+A writing transaction first sees that the tables are those that this version knows: another one may
+have changed them since the process began.
 """
 
 import json
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial, wraps
+from hashlib import sha256
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
 import filelock
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from index.errors import BadDatabaseUrl, NewerDatabase, StorageBusy, StorageUnreachable
+from index.database_errors import reason, reported
+from index.errors import BadDatabaseUrl, IncompleteDatabase, StorageBusy, WritersCrossed
 from index.migrations import HEAD
+from index.upgrading import MIGRATING, check_current, stands, upgrade
 
-_WAIT_S = 30.0  # for a lock that another connection holds
+Given = ParamSpec("Given")
+Made = TypeVar("Made")
+
+_WAIT_S = 30.0  # for a lock that another connection holds, and for a connection
 _CONNECT_S = 10  # for a server to answer
-_MIGRATING = 0x41545445  # names the server's lock that is held while tables are made or changed
+_KEPT_OPEN, _MOST = 5, 20  # connections of a process: a transaction is short, threads are many
+_TRIES = 3
+# A machine that is gone is found out within a minute, on either side: its locks are let go.
+_SIGNS = {"idle": 30, "interval": 10, "count": 3}
 
 
 class Database:
@@ -36,11 +50,16 @@ class Database:
     Raises:
         BadDatabaseUrl: The URL cannot be read, or its driver is not installed.
         StorageUnreachable: The server does not answer, or hung up (every transaction).
+        StorageBusy: Another connection holds a lock for 30 s, or all connections of this process
+            are in use for so long (every transaction).
+        NewerDatabase, DatabaseChanged: The tables are of another version (every writing one).
+        IncompleteDatabase: Some tables are there, and others not.
     """
 
     def __init__(self, home: Path, url: str | None = None) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self.url = _read(url) if url else URL.create("sqlite", database=str(home / "attest.db"))
+        self._home = home
         self._reader, self._writer = _reader_and_writer(_engine(self.url))
         try:
             _bring_up_to_date(self.url, home)
@@ -52,11 +71,12 @@ class Database:
         """Where it is, without a password."""
         if self.url.get_backend_name() == "sqlite":
             return self.url.database or ""
-        return self.url.render_as_string(hide_password=True)
+        secret = [key for key in self.url.query if "password" in key]
+        return self.url.difference_update_query(secret).render_as_string(hide_password=True)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with _reported(self.url), self._reader.begin() as connection:
+        with reported(self.url, _WAIT_S, _MOST), self._reader.begin() as connection:
             yield connection
 
     @contextmanager
@@ -66,18 +86,49 @@ class Database:
         Args:
             patience_s: How long to wait for a lock, where that is not as long as ever.
         """
-        if patience_s is None:
-            with _reported(self.url), self._writer.begin() as connection:
-                yield connection
-            return
-        hasty = self._writer.execution_options(patience_s=patience_s)
-        with _reported(self.url, patience_s), hasty.begin() as connection:
-            if connection.dialect.name == "postgresql":
+        waits = _WAIT_S if patience_s is None else patience_s
+        writer = self._writer
+        if patience_s is not None:
+            writer = writer.execution_options(patience_s=patience_s)
+        with reported(self.url, waits, _MOST), writer.begin() as connection:
+            if patience_s is not None and connection.dialect.name == "postgresql":
                 connection.execute(text(f"SET LOCAL lock_timeout = {patience_s * 1000:.0f}"))
+            check_current(connection)
             yield connection
+
+    def held(self, name: str) -> AbstractContextManager[bool]:
+        """Whether this caller alone, of all that work on the database, now holds a lock.
+
+        It is let go at the end of the block, or with the process. Nobody waits for it.
+
+        Args:
+            name: Of the lock, as a file could be called.
+        """
+        if self.url.get_backend_name() == "sqlite":
+            return _held_by_file(self._home / f"{name}.lock")
+        return _held_by_server(self.url, name)
 
     def close(self) -> None:
         self._reader.dispose()
+
+
+def repeated(transaction: Callable[Given, Made]) -> Callable[Given, Made]:
+    """Begins a whole transaction again that crossed another one, which had to go first.
+
+    For those that write without having taken their turn in a collection. What they have read may
+    be gone then: the next attempt says so.
+    """
+
+    @wraps(transaction)
+    def run(*args: Given.args, **kwargs: Given.kwargs) -> Made:
+        for _ in range(_TRIES - 1):
+            try:
+                return transaction(*args, **kwargs)
+            except WritersCrossed:
+                continue
+        return transaction(*args, **kwargs)
+
+    return run
 
 
 def _read(url: str) -> URL:
@@ -92,22 +143,29 @@ def _read(url: str) -> URL:
     return found
 
 
-def _engine(url: URL, *, foreign_keys: bool = True) -> Engine:
+def _engine(url: URL, *, foreign_keys: bool = True, **options: Any) -> Engine:
     # Korean stays readable in JSON columns.
-    json_serializer = partial(json.dumps, ensure_ascii=False)
+    options["json_serializer"] = partial(json.dumps, ensure_ascii=False)
+    if "poolclass" not in options:
+        more = _MOST - _KEPT_OPEN
+        options |= {"pool_size": _KEPT_OPEN, "max_overflow": more, "pool_timeout": _WAIT_S}
     if url.get_backend_name() == "sqlite":
-        engine = create_engine(url, json_serializer=json_serializer)
+        engine = create_engine(url, **options)
         event.listen(engine, "connect", partial(_prepare, foreign_keys=foreign_keys))
         event.listen(engine, "begin", _begin)
         return engine
-    waits = {"connect_timeout": _CONNECT_S, "options": f"-c lock_timeout={_WAIT_S * 1000:.0f}"}
+    server = {"lock_timeout": f"{_WAIT_S * 1000:.0f}"}
+    server |= {f"tcp_keepalives_{key}": str(value) for key, value in _SIGNS.items()}
+    asked = {"options": " ".join(f"-c {key}={value}" for key, value in server.items())}
+    asked |= {"connect_timeout": str(_CONNECT_S)}
+    asked |= {f"keepalives_{key}": str(value) for key, value in _SIGNS.items()}
     try:
         return create_engine(
             url,
-            json_serializer=json_serializer,
             # What the URL itself asks for wins.
-            connect_args={key: value for key, value in waits.items() if key not in url.query},
+            connect_args={key: value for key, value in asked.items() if key not in url.query},
             pool_pre_ping=True,  # the server may have been started again meanwhile
+            **options,
         )
     except ModuleNotFoundError as error:
         raise BadDatabaseUrl(
@@ -146,42 +204,54 @@ def _bring_up_to_date(url: URL, home: Path) -> None:
     try:
         if engine.dialect.name == "sqlite":
             # Switching a new file to WAL needs it alone, as creating its tables does.
-            with _alone(home / "attest.lock"), _reported(url), writer.begin() as connection:
-                _upgrade(connection)
+            with (
+                _alone(home / "attest.lock"),
+                reported(url, _WAIT_S, _MOST),
+                writer.begin() as connection,
+            ):
+                upgrade(connection)
         else:
-            with _reported(url), writer.begin() as connection:
+            with reported(url, _WAIT_S, _MOST), writer.begin() as connection:
+                if stands(connection):  # nothing to do, so that no writer has to be waited for
+                    return
+            with reported(url, _WAIT_S, _MOST), writer.begin() as connection:
                 lock = text("SELECT pg_advisory_xact_lock(:key)")
-                connection.execute(lock, {"key": _MIGRATING})
-                _upgrade(connection)
+                connection.execute(lock, {"key": MIGRATING})
+                upgrade(connection)
+    except DBAPIError as error:  # none of those that `reported` knows: a table is in the way
+        why = f"its tables cannot be brought to revision {HEAD}: {reason(error)}"
+        raise IncompleteDatabase(why) from error
     finally:
         engine.dispose()
 
 
-def _upgrade(connection: Connection) -> None:
-    found = _revision(connection)
-    if found != HEAD:
-        _migrate(connection, found)
+@contextmanager
+def _held_by_file(path: Path) -> Iterator[bool]:
+    lock = filelock.FileLock(path, timeout=0)
+    try:
+        lock.acquire()
+    except filelock.Timeout:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()
 
 
-def _revision(connection: Connection) -> str | None:
-    if not inspect(connection).has_table("alembic_version"):
-        return None
-    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-
-
-def _migrate(connection: Connection, found: str | None) -> None:
-    from alembic import command  # takes 0.2 s, and is rarely needed
-    from alembic.config import Config
-    from alembic.script import ScriptDirectory
-
-    config = Config()
-    folder = str(Path(__file__).parent / "migrations")
-    config.set_main_option("script_location", folder.replace("%", "%%"))
-    config.attributes["connection"] = connection
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if found is not None and found not in known:
-        raise NewerDatabase(found, HEAD)
-    command.upgrade(config, "head")
+@contextmanager
+def _held_by_server(url: URL, name: str) -> Iterator[bool]:
+    """By a connection that is kept for it, outside of transactions: one that is open for long would
+    keep old rows from being cleared away.
+    """
+    number = int.from_bytes(sha256(name.encode()).digest()[:8], signed=True)
+    engine = _engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    with reported(url, _WAIT_S, _MOST):
+        connection = engine.connect()
+    with connection:
+        with reported(url, _WAIT_S, _MOST):
+            taken = connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": number})
+        yield bool(taken)
 
 
 @contextmanager
@@ -191,50 +261,3 @@ def _alone(path: Path) -> Iterator[None]:
             yield
     except filelock.Timeout as error:
         raise StorageBusy(f"the home {path.parent}", _WAIT_S) from error
-
-
-@contextmanager
-def _reported(url: URL, waits: float = _WAIT_S) -> Iterator[None]:
-    """Says in our own words what the database or the way to it has against a transaction."""
-    try:
-        yield
-    except DBAPIError as error:
-        busy, unreachable = _judged(error)
-        if busy:
-            raise StorageBusy("the database", waits) from error
-        if unreachable:
-            raise StorageUnreachable(_shown(url), _reason(error)) from error
-        raise
-
-
-def _judged(error: DBAPIError) -> tuple[bool, bool]:
-    """Whether another held a lock, and whether the database cannot be worked with at all."""
-    if isinstance(error.orig, sqlite3.Error):
-        busy = "database is locked" in str(error.orig)
-        name = getattr(error.orig, "sqlite_errorname", "")
-        return busy, not busy and name.startswith(_SQLITE_UNUSABLE)
-    code = getattr(error.orig, "sqlstate", None)
-    # A lock that did not come in time; two that waited for each other.
-    busy = code in ("55P03", "40P01")
-    # Without a code the driver itself has lost or not reached the server.
-    lost = error.connection_invalidated or code is None or code.startswith(_SERVER_UNUSABLE)
-    return busy, not busy and lost and type(error).__name__ in ("OperationalError", "InternalError")
-
-
-# A file that is damaged, is no database, cannot be opened, or is on a full or failing disk.
-_SQLITE_UNUSABLE = tuple(
-    f"SQLITE_{name}" for name in ("CORRUPT", "NOTADB", "CANTOPEN", "FULL", "IOERR", "READONLY")
-)
-# Connection, read-only, authorization, no such database, out of resources, shut down.
-_SERVER_UNUSABLE = ("08", "25006", "28", "3D", "53", "57")
-
-
-def _shown(url: URL) -> str:
-    if url.get_backend_name() == "sqlite":
-        return f"the database {url.database}"
-    port = f":{url.port}" if url.port else ""
-    return f"the database {url.database!r} at {url.host or 'this machine'}{port}"
-
-
-def _reason(error: DBAPIError) -> str:
-    return str(error.orig).strip().split("\n")[0]

@@ -16,8 +16,12 @@ StorageError
 ├── BadArchive           a file that `export` did not write, or that is damaged
 ├── BadFilter            a condition on documents that cannot be            exit 2
 ├── StorageBusy          another process holds a lock for too long
+│   ├── ConnectionsInUse this process holds as many connections as it may
+│   └── WritersCrossed   another transaction had to go first, more than once
 ├── StorageUnreachable   a server that does not answer, a file that cannot be read
 ├── BadDatabaseUrl       a URL that cannot be read, or without its driver   exit 2
+├── IncompleteDatabase   some of the tables, or not all letters
+├── DatabaseChanged      an earlier copy was put in its place
 └── NewerDatabase        written by a later version than this one
 """
 
@@ -129,11 +133,27 @@ class StorageBusy(StorageError):
         )
 
 
+class ConnectionsInUse(StorageBusy):
+    def __init__(self, most: int, seconds: float) -> None:
+        StorageError.__init__(
+            self,
+            f"all {most} connections of this process to the database were in use for {seconds:g} "
+            "s: ask for less at once, or share the work among more processes",
+        )
+
+
+class WritersCrossed(StorageBusy):
+    def __init__(self, reason: str) -> None:
+        StorageError.__init__(
+            self, f"others write the same at this moment ({reason}): nothing was written, try again"
+        )
+
+
 class StorageUnreachable(StorageError):
     def __init__(self, what: str, reason: str) -> None:
         super().__init__(
             f"{what} cannot be worked with ({reason}): see that it is there, whole and running, "
-            "that its disk is not full, and try again"
+            "that its user may make and change tables, that its disk is not full, and try again"
         )
 
 
@@ -145,6 +165,22 @@ class BadDatabaseUrl(StorageError):
             f"the database URL is of no use, {reason}: write it as "
             "postgresql+psycopg://USER:PASSWORD@HOST:5432/NAME, or leave it out for the file in "
             "the home"
+        )
+
+
+class IncompleteDatabase(StorageError):
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"this is not a whole database of Attest's ({reason}): nothing was written; restore "
+            "all of a backup, or name an empty database"
+        )
+
+
+class DatabaseChanged(StorageError):
+    def __init__(self, found: str | None, known: str) -> None:
+        super().__init__(
+            f"the database is at revision {found}, where this process brought it to {known}: "
+            "an earlier copy was put in its place; start the process again"
         )
 
 

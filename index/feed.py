@@ -19,8 +19,13 @@ from index.records import (
 from index.schema import ChangeRow, ChunkRow, DocumentRow, VectorRow
 from index.titles import found_title
 
-_latest = select(func.max(ChangeRow.seq)).where(  # made once: each search asks for it
-    ChangeRow.collection_id == bindparam("collection"), ChangeRow.side == bindparam("side")
+# Made once: each search asks for it. In this form PostgreSQL takes it from the end of the index
+# also where it does not know yet how many rows there are; max() may count through all of them.
+_latest = (
+    select(ChangeRow.seq)
+    .where(ChangeRow.collection_id == bindparam("collection"), ChangeRow.side == bindparam("side"))
+    .order_by(ChangeRow.seq.desc())
+    .limit(1)
 )
 
 

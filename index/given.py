@@ -34,3 +34,8 @@ def check_shape(
             f"{n_chunks} chunks of {collection.model.name} need vectors of shape {wanted}, "
             f"not {vectors.shape}"
         )
+
+
+def is_text(told: str) -> bool:
+    """Whether a database can be asked for it: none holds NUL or half of a letter."""
+    return not any(letter == "\0" or "\ud800" <= letter <= "\udfff" for letter in told)

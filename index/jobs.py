@@ -3,6 +3,8 @@
 A job waits until a process takes it, which then says every few seconds that it is still at it. One
 that falls silent, because it was killed, has its job taken by another, or by itself when it is
 started again. So the work of each kind must bear being begun again.
+
+Who is silent is told by one clock, that of the database's server, where several machines work.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,9 +12,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, cast
 
-from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
 
-from index.database import Database
+from index.database import Database, repeated
 from index.errors import UnknownJob
 from index.schema import AnyRow, JobRow
 
@@ -52,6 +65,7 @@ class Jobs:
         self._database = database
         self._worker = worker
 
+    @repeated
     def put(self, kind: str, collection: str, arguments: Mapping[str, Any]) -> StoredJob:
         values = {
             "kind": kind,
@@ -62,10 +76,10 @@ class Jobs:
             "note": "",
             "attempts": 0,
             "cancel": False,
-            "made_at": _now(),
         }
         with self._database.writing() as connection:
-            row = connection.execute(insert(JobRow).values(values).returning(*_JOB)).one()
+            made = insert(JobRow).values(values | {"made_at": _now(connection)})
+            row = connection.execute(made.returning(*_JOB)).one()
             ended = select(JobRow.id).where(JobRow.status.in_(_ENDED)).order_by(JobRow.id.desc())
             if past := connection.scalars(ended.offset(_KEPT).limit(1)).first():
                 connection.execute(
@@ -97,20 +111,22 @@ class Jobs:
         with self._database.reading() as connection:
             return {row[0]: row[1] for row in connection.execute(query)}
 
+    @repeated
     def take(self, kinds: Sequence[str]) -> StoredJob | None:
         """The next job for this process: one that waits, or whose process has fallen silent.
 
         One that too many processes died over fails instead.
         """
-        silent = and_(JobRow.status == "running", JobRow.seen_at < _now(-SILENCE_S))
-        open_ = and_(JobRow.kind.in_(kinds), or_(JobRow.status == "waiting", silent))
         with self._database.reading() as connection:  # mostly there is none: take no lock for it
+            open_ = _open(kinds, connection)
             if connection.execute(select(JobRow.id).where(open_).limit(1)).first() is None:
                 return None
         with self._database.writing() as connection:
+            open_ = _open(kinds, connection)
             given_up = update(JobRow).where(open_, JobRow.attempts >= _ATTEMPTS)
             note = f"the process that did it ended {_ATTEMPTS} times before it was done"
-            connection.execute(given_up.values(status="failed", note=note, ended_at=_now()))
+            now = _now(connection)
+            connection.execute(given_up.values(status="failed", note=note, ended_at=now))
             query = select(JobRow.id).where(open_).order_by(JobRow.id).limit(1)
             key = connection.scalars(query.with_for_update(skip_locked=True)).first()
             if key is None:
@@ -118,8 +134,8 @@ class Jobs:
             values = {
                 "status": "running",
                 "worker": self._worker,
-                "seen_at": _now(),
-                "started_at": _now(),
+                "seen_at": now,
+                "started_at": now,
                 "attempts": JobRow.attempts + 1,
             }
             begun = update(JobRow).where(JobRow.id == key).values(values).returning(*_JOB)
@@ -131,9 +147,10 @@ class Jobs:
         Returns:
             Whether to go on: somebody may have cancelled it, or taken it over.
         """
-        values = {"done": done, "total": total, "note": note, "seen_at": _now()}
+        values = {"done": done, "total": total, "note": note}
         with self._database.writing() as connection:
-            said = update(JobRow).where(self._mine(job_id)).values(values)
+            said = update(JobRow).where(self._mine(job_id))
+            said = said.values(values | {"seen_at": _now(connection)})
             row = connection.execute(said.returning(JobRow.cancel)).first()
         return row is not None and not row.cancel
 
@@ -150,10 +167,10 @@ class Jobs:
             "status": status,
             "note": note,
             "result": None if result is None else dict(result),
-            "ended_at": _now(),
         }
         with self._database.writing() as connection:
-            connection.execute(update(JobRow).where(self._mine(job_id)).values(values))
+            ended = update(JobRow).where(self._mine(job_id))
+            connection.execute(ended.values(values | {"ended_at": _now(connection)}))
 
     def give_back(self, job_id: int) -> None:
         """Lets a job of this process wait for another one; it does not count as an attempt."""
@@ -170,7 +187,8 @@ class Jobs:
         mine = JobRow.id == job_id
         with self._database.writing() as connection:
             waiting = update(JobRow).where(mine, JobRow.status == "waiting")
-            connection.execute(waiting.values(status="cancelled", cancel=True, ended_at=_now()))
+            values = {"status": "cancelled", "cancel": True, "ended_at": _now(connection)}
+            connection.execute(waiting.values(values))
             running = update(JobRow).where(mine, JobRow.status == "running")
             connection.execute(running.values(cancel=True))
             row = connection.execute(select(*_JOB).where(mine)).first()
@@ -178,6 +196,7 @@ class Jobs:
             raise UnknownJob(job_id)
         return _job(row)
 
+    @repeated
     def forget(self, collection: str | None = None) -> list[int]:
         """Deletes the jobs of a collection, or all, that have ended; their results name documents.
 
@@ -233,5 +252,18 @@ def _job(row: AnyRow) -> StoredJob:
     )
 
 
-def _now(later_s: float = 0) -> str:
-    return (datetime.now(UTC) + timedelta(seconds=later_s)).isoformat(timespec="milliseconds")
+def _open(kinds: Sequence[str], connection: Connection) -> ColumnElement[bool]:
+    """It waits, or its process has fallen silent."""
+    silent = and_(JobRow.status == "running", JobRow.seen_at < _now(connection, -SILENCE_S))
+    return and_(JobRow.kind.in_(kinds), or_(JobRow.status == "waiting", silent))
+
+
+def _now(connection: Connection, later_s: float = 0) -> str:
+    at: datetime = datetime.now(UTC)
+    if connection.dialect.name == "postgresql":
+        at = connection.execute(_SERVER_CLOCK).scalar_one()
+    moved = at.astimezone(UTC) + timedelta(seconds=later_s)
+    return moved.isoformat(timespec="milliseconds")
+
+
+_SERVER_CLOCK = text("SELECT clock_timestamp()")

@@ -13,7 +13,7 @@ from typing import Literal, cast
 
 from sqlalchemy import delete, exists, insert, select, update
 
-from index.database import Database
+from index.database import Database, repeated
 from index.errors import UnknownKey
 from index.schema import AnyRow, ApiKeyRow, PagePasswordRow, PageSessionRow
 
@@ -121,13 +121,15 @@ class Keys:
         with self._database.reading() as connection:
             return connection.scalars(select(PagePasswordRow.hash)).first()
 
+    @repeated
     def set_password(self, hashed: str | None) -> None:
         """Puts this one in place of the last; None takes it away. All sessions end."""
         with self._database.writing() as connection:
             connection.execute(delete(PagePasswordRow))
             connection.execute(delete(PageSessionRow))
             if hashed is not None:
-                values = {"hash": hashed, "made_at": _now()}
+                # Of two that set one at once, the second finds the number taken, and goes last.
+                values = {"id": 1, "hash": hashed, "made_at": _now()}
                 connection.execute(insert(PagePasswordRow).values(values))
 
     def rehash(self, old: str, new: str) -> None:
@@ -136,6 +138,7 @@ class Keys:
             same = update(PagePasswordRow).where(PagePasswordRow.hash == old)
             connection.execute(same.values(hash=new))
 
+    @repeated
     def begin_session(self) -> str:
         """A text that only the browser knows which it is given to."""
         text = secrets.token_urlsafe(32)

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, update
 
 from index import adapters, calibrations, evaluations, history, reads
 from index.chunk_rows import take_turn
-from index.database import Database
+from index.database import Database, repeated
 from index.records import (
     AskedQuestion,
     EvaluationKind,
@@ -25,6 +25,7 @@ class Learning:
 
     database: Database
 
+    @repeated
     def remember(self, collection: str, question: str, *, patience_s: float | None = None) -> None:
         """Counts a question that was asked.
 
@@ -34,6 +35,7 @@ class Learning:
         with self.database.writing(patience_s) as connection:
             history.remember(connection, reads.collection(connection, collection), question)
 
+    @repeated
     def judge(self, collection: str, question: str, chunk_id: int, kind: Judgement | None) -> None:
         """Stores what was thought of a passage that was shown for a question.
 
@@ -57,6 +59,7 @@ class Learning:
         with self.database.reading() as connection:
             return history.count(connection, reads.collection(connection, collection))
 
+    @repeated
     def forget(self, collection: str) -> int:
         """Deletes all questions and judgements, and the adapters' reports, which quote some.
 
@@ -157,6 +160,7 @@ class Learning:
         with self.database.reading() as connection:
             return evaluations.listed(connection, reads.collection(connection, collection))
 
+    @repeated
     def set_rerank_weight(self, collection: str, weight: float) -> None:
         """Sets how much the generator's likelihood counts beside the fused score, from 0 to 1."""
         if not 0 <= weight <= 1:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from rag.adaptation_report import record
 from rag.adapting_run import Practice, Watch, Wish
@@ -160,12 +159,7 @@ def _turn_back(library: "Library", stored: "StoredCollection", report: Mapping[s
 def _only_learner(library: "Library", name: str) -> Iterator[None]:
     """Of two at once, the second would be judged beside what the first is about to replace."""
     key = library.catalog.collection(name).id
-    lock = FileLock(library.settings.home / f"adapt-{key}.lock", timeout=0)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise UsageError(f"another process is adapting {name!r}: wait for it, or end it") from error
-    try:
+    with library.catalog.database.held(f"adapt-{key}") as alone:
+        if not alone:
+            raise UsageError(f"another process is adapting {name!r}: wait for it, or end it")
         yield
-    finally:
-        lock.release()

@@ -355,8 +355,9 @@ class Assistant(Shelves):
         self.models.judge(self.encoders.name(name))
         if self.exists(name):
             self.opened(name).catch_up()
-        with suppress(NotFound):
-            self.models.writer()
+        if self.models.remote is None:
+            with suppress(NotFound):
+                self.models.writer()
 
     def speakers(self, question: str, mode: AnswerMode, collection: str) -> Speakers:
         """Who answers a question: the encoder and the writer that speak its language."""

@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
-
 from index import Collection, Model
 from index.records import StoredText
 from index.tidy import tidy
@@ -78,14 +76,12 @@ def only_mover(library: "Library", name: str) -> Iterator[None]:
         UsageError: another process holds it.
     """
     key = library.catalog.collection(name).id
-    lock = FileLock(library.settings.home / f"move-{key}.lock", timeout=0)
-    try:
-        with lock:
-            yield
-    except Timeout as error:
-        raise UsageError(
-            f"another process is moving {name!r} to another model: wait for it, or end it"
-        ) from error
+    with library.catalog.database.held(f"move-{key}") as alone:
+        if not alone:
+            raise UsageError(
+                f"another process is moving {name!r} to another model: wait for it, or end it"
+            )
+        yield
 
 
 def _move(

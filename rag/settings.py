@@ -45,6 +45,7 @@ class Settings(BaseSettings):
     )
     database_url: str | None = Field(
         default=None,
+        repr=False,  # it may hold a password
         description="another database than `attest.db` in the home, for many users: "
         "`postgresql+psycopg://user@host/name`",
     )

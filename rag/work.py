@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from index.jobs import Jobs
 from rag import shapes
+from rag.errors import NotFound
 from rag.jobs import Task, Work
 from rag.records import Within
 
@@ -21,6 +22,11 @@ def add(attest: "Assistant", task: Task) -> Mapping[str, Any]:
     """
     files = [attest.settings.home / name for name in task.job.arguments["files"]]
     there = [file for file in files if file.is_file()]
+    if not there and task.job.attempts == 1:  # a later attempt finds gone what was no document
+        raise NotFound(
+            f"the {len(files)} files of this job are not in {attest.settings.home}: where several "
+            "machines take jobs of one database, they share uploads and reports of their homes"
+        )
     total = attest.count_files(there)
     task.progress(0, total)
     done = []

@@ -126,7 +126,10 @@ def serve(assistant: Assistant, listener: socket.socket, scratch: str) -> None:
     """
     settings = assistant.settings
     check_address(settings, Keys(assistant.catalog.database))
-    for name in (assistant.status().encoder, settings.generator):
+    needed = [assistant.status().encoder]
+    if settings.generator_url is None:  # else an engine writes in its place
+        needed.append(settings.generator)
+    for name in needed:
         locate(name, settings.models_dir)
     from pydantic.warnings import UnsupportedFieldAttributeWarning
 

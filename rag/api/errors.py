@@ -13,6 +13,8 @@ from index.errors import (
     AmbiguousDocument,
     BadFilter,
     CollectionExists,
+    DatabaseChanged,
+    NewerDatabase,
     StorageBusy,
     StorageUnreachable,
     UnknownChunk,
@@ -98,7 +100,7 @@ def of_storage(error: StorageError) -> JSONResponse:
             status = 404
         case AmbiguousDocument() | CollectionExists():
             status = 409
-        case StorageBusy() | StorageUnreachable():
+        case StorageBusy() | StorageUnreachable() | NewerDatabase() | DatabaseChanged():
             status, headers = 503, {"Retry-After": "5"}
         case BadFilter():
             status = 422

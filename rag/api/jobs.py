@@ -48,7 +48,10 @@ def page(http: Request, attest: Attest, caller: Calling, job_id: Id) -> FileResp
     """The page of a report."""
     file = report_page(attest, _seen(http, caller, job_id).id)
     if not file.is_file():
-        raise NotFound(f"job {job_id} has no page: it is no report, or not done yet")
+        raise NotFound(
+            f"job {job_id} has no page here: it is no report, not done yet, or its page lies in "
+            "the home of another server"
+        )
     return FileResponse(file, media_type="text/html", headers={"content-security-policy": _ALONE})
 
 

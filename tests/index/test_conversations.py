@@ -129,3 +129,11 @@ def test_two_processes_add_to_one_conversation(
     with Catalog(catalog.home, url) as other:
         _asked(Conversations(other.database), "Two?", uid)
     assert talks.listed("default", ANN)[0].messages == 2
+
+
+def test_what_no_text_can_hold_is_in_no_conversation(talks: Conversations) -> None:
+    _asked(talks, "Why?")
+    for told in ("\0", "why\ud800"):
+        assert talks.listed("default", ANN, told) == ()
+        with pytest.raises(UnknownConversation):
+            talks.read(told, ANN)

@@ -10,13 +10,19 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, create_mock_engine
+from sqlalchemy import Connection, create_engine, create_mock_engine
 from sqlalchemy.schema import ExecutableDDLElement
 
 import index.migrations
 from index import Catalog
 from index.database import Database
-from index.errors import NewerDatabase, StorageBusy, StorageUnreachable
+from index.errors import (
+    ConnectionsInUse,
+    DatabaseChanged,
+    NewerDatabase,
+    StorageBusy,
+    StorageUnreachable,
+)
 from index.schema import Base
 from tests.index.library import MODEL, document, reopened, vectors_of
 
@@ -120,6 +126,51 @@ def test_a_database_of_a_later_version_is_left_alone(catalog: Catalog) -> None:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(NewerDatabase, match=r"revision 9999, this version knows \d+ at most"):
         reopened(catalog)
+
+
+def test_a_process_writes_no_rows_of_another_version(catalog: Catalog) -> None:
+    """Another process has changed the tables beneath it, or put back an earlier copy."""
+    catalog.create("default", MODEL)
+    with catalog.database.writing() as connection:
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(NewerDatabase, match=r"revision 9999, this version knows \d+ at most"):
+        catalog.create("other", MODEL)
+    assert [found.name for found in catalog.collections()] == ["default"]
+    _set_revision(catalog, "0001")
+    with pytest.raises(DatabaseChanged, match=r"revision 0001.*start the process again"):
+        catalog.create("other", MODEL)
+
+
+def _set_revision(catalog: Catalog, revision: str) -> None:
+    engine = create_engine(catalog.database.url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{revision}'")
+    engine.dispose()
+
+
+def test_connections_that_are_all_in_use_are_told(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("_KEPT_OPEN", 1), ("_MOST", 2), ("_WAIT_S", 0.05)):
+        monkeypatch.setattr(f"index.database.{name}", value)
+    with reopened(catalog) as small:
+        told = pytest.raises(ConnectionsInUse, match=r"all 2 connections .* for 0\.05 s: ask for")
+        with small.database.reading(), small.database.reading(), told:
+            small.collections()
+        assert small.collections() == []
+
+
+def test_a_lock_is_held_by_one_of_all_that_share_the_database(
+    catalog: Catalog, tmp_path: Path
+) -> None:
+    url = catalog.database.url
+    home = catalog.home if url.get_backend_name() == "sqlite" else tmp_path / "another machine"
+    with Catalog(home, url.render_as_string(hide_password=False)) as other:
+        ours, theirs = catalog.database, other.database
+        with ours.held("move-1") as one, theirs.held("move-1") as two, theirs.held("move-2") as far:
+            assert (one, two, far) == (True, False, True)
+        with theirs.held("move-1") as two:
+            assert two
 
 
 def test_threads_open_a_fresh_home_at_once(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, create_engine, inspect, text
 import index.migrations
 from index import Catalog, Collection
 from index.codec import encode
+from index.errors import IncompleteDatabase
 from index.repair import repair
 from index.schema import Base
 from index.verify import verify
@@ -228,3 +229,31 @@ def test_a_library_of_the_third_version_is_calibrated(empty_url: str, tmp_path: 
         kept = catalog.calibration("default", encoder=MODEL.fingerprint, generator="")
         assert kept is not None
         assert kept.fitted == fitted
+
+
+def test_tables_that_are_not_whole_are_refused_and_left_alone(
+    empty_url: str, tmp_path: Path
+) -> None:
+    with _first_version(empty_url, "0003") as connection:
+        _insert_collection(connection)
+        connection.execute(text("CREATE TABLE evaluation (id INTEGER)"))  # somebody else's
+    _refused(tmp_path, empty_url, r"cannot be brought to revision \d+: .*exists")
+    _execute(empty_url, "DROP TABLE evaluation", "UPDATE alembic_version SET version_num = '0003'")
+    Catalog(tmp_path, empty_url).close()
+    _execute(empty_url, "DROP TABLE evaluation")
+    _refused(tmp_path, empty_url, "without the tables evaluation")
+    _execute(empty_url, "DELETE FROM alembic_version")
+    _refused(tmp_path, empty_url, "the tables adapter, .* more without the revision")
+
+
+def _execute(url: str, *statements: str) -> None:
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.execute(text(statement))
+    engine.dispose()
+
+
+def _refused(home: Path, url: str, why: str) -> None:
+    with pytest.raises(IncompleteDatabase, match=f"{why}.*: nothing was written; restore all"):
+        Catalog(home, url)

@@ -13,7 +13,12 @@ from sqlalchemy.exc import DBAPIError
 
 from index import Catalog, Collection
 from index.database import Database
-from index.errors import BadDatabaseUrl, StorageBusy, StorageUnreachable
+from index.errors import (
+    BadDatabaseUrl,
+    IncompleteDatabase,
+    StorageBusy,
+    StorageUnreachable,
+)
 from tests.index.library import MODEL, document, reopened, vectors_of
 from tests.index.postgres import Server
 
@@ -164,24 +169,63 @@ def test_what_is_no_fault_of_the_way_is_not_called_so(catalog: Catalog) -> None:
         connection.execute(text("SELECT * FROM nothing"))
 
 
-def test_two_that_wait_for_each_other_are_told_apart(catalog: Catalog) -> None:
-    for name in ("a", "b"):
-        catalog.create(name, MODEL)
-    meet = threading.Barrier(2, timeout=10)
+def test_a_database_is_opened_while_somebody_writes_for_long(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("index.database._WAIT_S", 0.2)
+    with catalog.database.writing() as connection:
+        connection.execute(text("SELECT 1"))
+        with reopened(catalog) as other:
+            other.create("default", MODEL)
 
-    def work(first: str, second: str) -> str:
-        update = "UPDATE collection SET fusion_weight = 0 WHERE name = :name"
-        try:
-            with catalog.database.writing() as connection:
-                connection.execute(text(update), {"name": first})
-                meet.wait()
-                connection.execute(text(update), {"name": second})
-        except StorageBusy:
-            return "busy"
-        return "done"
 
-    with ThreadPoolExecutor(2) as pool:
-        assert sorted(pool.map(work, "ab", "ba")) == ["busy", "done"]
+def test_tables_are_not_changed_beneath_a_writer(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("index.database._WAIT_S", 0.2)
+    with catalog.database.writing():
+        monkeypatch.setattr("index.upgrading.HEAD", "9999")  # as a later version has it
+        with pytest.raises(StorageBusy, match=r"for 0\.2 s"):
+            reopened(catalog)
+
+
+def test_a_lock_of_a_connection_that_is_lost_is_free(catalog: Catalog, server: Server) -> None:
+    with catalog.database.held("move-1") as mine:
+        assert mine
+        _end_connections(server, catalog.database.url.database or "")
+        with catalog.database.held("move-1") as another:
+            assert another
+
+
+def test_who_may_not_come_in_is_told(server: Server, shared_database: str, tmp_path: Path) -> None:
+    url = server.url(shared_database).replace("postgres@", "nobody:hidden@")
+    with pytest.raises(StorageUnreachable, match=r'"nobody".*see that') as raised:
+        Catalog(tmp_path, url)
+    assert "hidden" not in str(raised.value)
+
+
+def test_who_may_make_no_tables_is_told(
+    server: Server, fresh_postgres_url: str, tmp_path: Path
+) -> None:
+    server.run("CREATE ROLE reader LOGIN")
+    with pytest.raises(StorageUnreachable, match=r"permission denied.*may make and change tables"):
+        Catalog(tmp_path, fresh_postgres_url.replace("postgres@", "reader@"))
+
+
+def test_a_server_without_a_free_connection_is_told(
+    server: Server, shared_database: str, tmp_path: Path
+) -> None:
+    server.run("CREATE ROLE many LOGIN CONNECTION LIMIT 0")
+    url = server.url(shared_database).replace("postgres@", "many@")
+    with pytest.raises(StorageUnreachable, match=r"too many .*up to 20 .*raise max_connections"):
+        Catalog(tmp_path, url)
+
+
+def test_a_database_that_has_not_all_letters_is_refused(server: Server, tmp_path: Path) -> None:
+    made = "CREATE DATABASE narrow TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"
+    server.run(made)
+    with pytest.raises(IncompleteDatabase, match="LATIN1, which has not all letters"):
+        Catalog(tmp_path, server.url("narrow"))
 
 
 @pytest.mark.parametrize(
@@ -231,6 +275,8 @@ def test_a_database_shows_itself_without_a_password(catalog: Catalog, tmp_path: 
     with Catalog(tmp_path, url) as secret:
         assert "hidden" not in str(secret.database)
         assert "postgresql+psycopg://postgres:***@" in str(secret.database)
+    with Catalog(tmp_path, f"{url.replace(':hidden', '')}&password=hidden") as secret:
+        assert "hidden" not in str(secret.database)
     with Catalog(tmp_path / "file") as file:
         assert str(file.database) == str(tmp_path / "file" / "attest.db")
 

@@ -226,3 +226,13 @@ def test_chat_answers_until_the_input_ends(filled: Run, monkeypatch: pytest.Monk
 
     assert ran.code == 0
     assert "8:30" in ran.out
+
+
+def test_a_database_that_cannot_be_reached_is_one_line_without_its_password(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTEST_DATABASE_URL", "postgresql://me:hidden@127.0.0.1:1/library")
+    ran = run("status")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (1, "", 1)
+    assert "'library' at 127.0.0.1:1 cannot be worked with" in ran.err
+    assert "hidden" not in ran.err

@@ -110,3 +110,12 @@ def test_adding_goes_on_where_a_killed_process_was(
         assert done.result is not None
         assert done.result["summary"] == {"unchanged": 1, "added": 2}
         assert len(attest.documents()) == 3
+
+
+def test_a_job_whose_files_lie_on_another_machine_says_so(attest: Assistant) -> None:
+    worker = started(attest, **KINDS)
+    key = worker.put("add", "default", {"files": ["uploads/0/away.txt"], "tags": []}).id
+    failed = until(worker, key, "failed", "done")
+    assert failed.status == "failed"
+    assert "they share uploads and reports of their homes" in failed.note
+    worker.close()
