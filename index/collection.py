@@ -193,7 +193,12 @@ class Collection:
         return self._catalog.chunks(ids)
 
     def check(self) -> None:
-        """Raises where its indexes could not follow what is about to be stored."""
+        """Raises where its indexes could not follow what is about to be stored.
+
+        Raises:
+            IndexUnreachable: Their server does not answer.
+            IndexMismatch: They were made for something else.
+        """
         self._catalog.engine.check(self._existing())
 
     def catch_up(self) -> None:

@@ -31,9 +31,8 @@ _TIMEOUT_S = 60.0  # for one answer
 _CONNECT_S = 5.0
 _PATIENCE_S = 10.0  # with a server that does not answer
 _PAUSE_S = (0.1, 1.0)  # between tries: the first, the longest
-_CONNECT_FAILED = 2  # of MilvusException.code, as the next three
-_NOT_FOUND = (4, 100)
-_NOT_LOADED = (101,)
+_UNAVAILABLE = 2  # of MilvusException.code
+_NOT_TO_BE_ASKED = (100, 101)  # likewise: there is no such collection, or it is not loaded
 _DENIED = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
 _AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
@@ -120,17 +119,24 @@ class Client:
         self._call(lambda client: client.delete(name, ids=list(ids), timeout=_TIMEOUT_S))
 
     def mark(self, name: str) -> str | None:
-        """What the row 0 says, which is no chunk."""
-        rows = self._call(
-            lambda client: client.query(
+        """What the row 0 says, which is no chunk; None where the collection is half made."""
+
+        def read(client: MilvusClient) -> str | None:
+            state = client.get_load_state(name, timeout=_TIMEOUT_S)["state"]
+            if state.name == "NotLoad":
+                if not client.list_indexes(name, timeout=_TIMEOUT_S):
+                    return None
+                client.load_collection(name, timeout=_TIMEOUT_S)
+            rows = client.query(
                 name,
                 ids=[0],
                 output_fields=["mark"],
                 consistency_level="Strong",
                 timeout=_TIMEOUT_S,
             )
-        )
-        return str(rows[0]["mark"]) if rows else None
+            return str(rows[0]["mark"]) if rows else None
+
+        return self._call(read)
 
     def count(self, name: str, condition: str) -> int:
         rows = self._call(
@@ -222,7 +228,7 @@ class Client:
             remedy = "see that it is running, and that ATTEST_MILVUS_URI names it"
         if _status(error) in _DENIED or "permission deny" in _reason(error):
             remedy = "set ATTEST_MILVUS_TOKEN to a key, or user:password, that may use it"
-        elif isinstance(error, MilvusException) and error.code in _NOT_FOUND:
+        elif isinstance(error, MilvusException) and error.code in _NOT_TO_BE_ASKED:
             return IndexReplaced(_reason(error))
         elif isinstance(error, ParamError | ConnectionConfigException) and not _is_away(error):
             return BadMilvusUri(_reason(error))
@@ -237,15 +243,15 @@ def _schema(client: MilvusClient) -> Any:
 
 
 def _create(client: MilvusClient, name: str, schema: Any, index: Any) -> None:
-    """Makes and loads it. One that a call without an answer has made already is as good."""
+    """Makes and loads it. What a call without an answer has made already is as good."""
     if not client.has_collection(name, timeout=_TIMEOUT_S):
         client.create_collection(
-            name,
-            schema=schema,
-            index_params=index,
-            consistency_level="Strong",
-            timeout=_TIMEOUT_S,
+            name, schema=schema, consistency_level="Strong", timeout=_TIMEOUT_S
         )
+    if not client.list_indexes(name, timeout=_TIMEOUT_S):
+        # There are no rows yet, so that nothing need be waited for.
+        client.create_index(name, index, sync=False, timeout=_TIMEOUT_S)
+    client.load_collection(name, timeout=_TIMEOUT_S)
 
 
 def _status(error: BaseException) -> grpc.StatusCode | None:
@@ -266,8 +272,9 @@ def _is_away(error: MilvusException | grpc.RpcError) -> bool:
         return False
     if isinstance(error, ConnectionConfigException):
         return bool(error.message == "Open local milvus failed")  # locked by another process
-    failed = isinstance(error, MilvusException) and error.code == _CONNECT_FAILED
-    return failed or status in _AWAY
+    if isinstance(error, MilvusException) and (error.code == _UNAVAILABLE or error.retriable):
+        return True
+    return status in _AWAY
 
 
 def _reason(error: MilvusException | grpc.RpcError) -> str:

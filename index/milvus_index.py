@@ -15,7 +15,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -95,17 +95,12 @@ class MilvusIndex:
         Raises:
             IndexMismatch: It was made for something else.
         """
-        while True:
-            newest = max(self._numbers(), default=0)
-            if not newest:
-                self._name, self._applied = None, 0
-                return
-            name = self._named(newest)
-            try:
-                self._name, self._applied = name, self._checked(name)
-            except IndexReplaced:  # between two questions
-                continue
-            return
+        for name in sorted(self._names(), reverse=True):
+            with suppress(IndexReplaced):  # it was dropped between two questions
+                if (applied := self._checked(name)) is not None:
+                    self._name, self._applied = name, applied
+                    return
+        self._name, self._applied = None, 0
 
     @contextmanager
     def updating(self) -> Iterator[None]:
@@ -123,8 +118,7 @@ class MilvusIndex:
         for ids in _batches(gone, self.block):
             self._still_mine()
             self._client.delete(name, ids)
-        mark = json.dumps({"seq": seq, **self._made_for})
-        for batch in (*_batches(rows, _ROWS), [{**self._no_chunk(), "chunk": 0, "mark": mark}]):
+        for batch in (*_batches(rows, _ROWS), [self._marked(seq)]):
             self._still_mine()
             self._client.upsert(name, batch)
         self._applied = seq
@@ -138,19 +132,23 @@ class MilvusIndex:
     def reset(self) -> None:
         """Drops the Milvus collections that there are, whatever is in them."""
         with self._in_turn():
-            for name in self._client.names(f"{self._base}_"):
-                self._client.drop(name)
+            self._drop_all()
             self._name, self._applied = None, 0
 
     def _begin(self) -> str:
         if not self._is_there():  # it was dropped, and nobody would look for what is made now
             raise UnknownCollection(self._collection.name, ())
-        number = max(time.time_ns() // 1_000_000, 1 + max(self._numbers(), default=0))
-        name = self._named(number)
+        name = f"{self._base}_{time.time_ns()}"  # none had this before
         self._still_mine()
+        self._drop_all()  # what is half made, or comes after this by another clock
         self._create(name)
+        self._client.upsert(name, [self._marked(0)])
         self._name = name
         return name
+
+    def _drop_all(self) -> None:
+        for name in self._names():
+            self._client.drop(name)
 
     def _ask(self, ask: Callable[[str], _Answer]) -> _Answer:
         """Forgets what it knew where another process has begun anew."""
@@ -186,26 +184,34 @@ class MilvusIndex:
                 if self._applied == seen:
                     raise
 
-    def _numbers(self) -> list[int]:
-        names = self._client.names(f"{self._base}_")
-        return [int(name.rpartition("_")[2]) for name in names]
+    def _names(self) -> list[str]:
+        return self._client.names(f"{self._base}_")
 
-    def _named(self, number: int) -> str:
-        return f"{self._base}_{number}"
+    def _checked(self, name: str) -> int | None:
+        """What was applied to a Milvus collection, None where it is half made."""
+        if name != self._name:
+            self._compare(name, {"fields": self._client.fields(name)}, {"fields": self._fields})
+        mark = self._client.mark(name)
+        if mark is None:
+            return None
+        found: dict[str, Any] = json.loads(mark)
+        self._compare(name, found, self._made_for)
+        return int(found["seq"])
 
-    def _checked(self, name: str) -> int:
-        """What was applied to a Milvus collection that was made as it is made here."""
-        fields = self._client.fields(name)
-        mark = json.loads(self._client.mark(name) or "{}") if fields == self._fields else {}
-        found = {key: mark.get(key, "?") for key in self._made_for} if mark else self._made_for
-        if fields != self._fields or found != self._made_for:
+    def _compare(self, name: str, found: dict[str, Any], wanted: dict[str, str]) -> None:
+        differ = [key for key, value in wanted.items() if found.get(key) != value]
+        if differ:
             raise IndexMismatch(
                 name,
-                _shown(found, fields, self._fields),
-                _shown(self._made_for, self._fields, fields),
+                ", ".join(f"{key} {found.get(key)}" for key in differ),
+                ", ".join(f"{key} {wanted[key]}" for key in differ),
                 self._collection.name,
             )
-        return int(mark.get("seq", 0))
+
+    def _marked(self, seq: int) -> dict[str, Any]:
+        """The row 0."""
+        mark = json.dumps({"seq": seq, **self._made_for})
+        return {**self._no_chunk(), "chunk": 0, "mark": mark}
 
     def _create(self, name: str) -> None:
         raise NotImplementedError
@@ -364,8 +370,3 @@ def _best(parts: Sequence[Candidates], k: int) -> Candidates:
 def _batches(items: _Many, size: int) -> Iterator[_Many]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
-
-
-def _shown(made_for: dict[str, str], fields: str, others: str) -> str:
-    parts = [f"{key} {value}" for key, value in made_for.items()]
-    return ", ".join(parts + ([f"fields {fields}"] if fields != others else []))

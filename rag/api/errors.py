@@ -13,6 +13,8 @@ from index.errors import (
     AmbiguousDocument,
     BadFilter,
     CollectionExists,
+    IndexReplaced,
+    IndexUnreachable,
     StorageBusy,
     StorageUnreachable,
     UnknownChunk,
@@ -98,7 +100,7 @@ def of_storage(error: StorageError) -> JSONResponse:
             status = 404
         case AmbiguousDocument() | CollectionExists():
             status = 409
-        case StorageBusy() | StorageUnreachable():
+        case StorageBusy() | StorageUnreachable() | IndexUnreachable() | IndexReplaced():
             status, headers = 503, {"Retry-After": "5"}
         case BadFilter():
             status = 422

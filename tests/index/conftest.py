@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from index import Catalog, Collection
+from index.records import MilvusAddress
+from tests.index import milvus as milvus_lite
 from tests.index.library import MODEL
 from tests.index.postgres import Server, missing, running
 
@@ -52,9 +54,38 @@ def url(request: pytest.FixtureRequest) -> str | None:
     return found
 
 
+@pytest.fixture(scope="session")
+def milvus_server() -> Iterator[milvus_lite.Server]:
+    """A Milvus Lite server, which a developer's machine may lack and the clean one may not."""
+    reason = milvus_lite.missing()
+    if reason and os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
+    with milvus_lite.running() as server:
+        yield server
+
+
 @pytest.fixture
-def catalog(tmp_path: Path, url: str | None) -> Iterator[Catalog]:
-    with Catalog(tmp_path / "home 한글 %", url) as catalog:
+def milvus(request: pytest.FixtureRequest) -> MilvusAddress | None:
+    """Where the indexes of a catalogue lie: None is the folders in its home."""
+    if getattr(request, "param", "embedded") == "embedded":
+        return None
+    server: milvus_lite.Server = request.getfixturevalue("milvus_server")
+    return server.create()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The tests of a module that says so run on each engine of indexes."""
+    own = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    on_each = getattr(metafunc.module, "ON_EACH_ENGINE", False) and "milvus" not in own
+    if on_each and "milvus" in metafunc.fixturenames:
+        metafunc.parametrize("milvus", ["embedded", "milvus"], indirect=True)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path, url: str | None, milvus: MilvusAddress | None) -> Iterator[Catalog]:
+    with Catalog(tmp_path / "home 한글 %", url, milvus) as catalog:
         yield catalog
 
 

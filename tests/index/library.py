@@ -1,9 +1,11 @@
 """Small documents and vectors that tests of the index share."""
 
 import hashlib
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
+from pymilvus import MilvusClient
 
 from index import Catalog
 from index.changes import Feed
@@ -43,6 +45,15 @@ def feed_of(catalog: Catalog, collection: str = "default") -> Feed:
     return Feed(catalog.database, catalog.collection(collection))
 
 
+def kept_indexes(catalog: Catalog) -> int:
+    """For how many models of collections there are indexes."""
+    if catalog.milvus is None:
+        return len(list((catalog.home / "indexes").iterdir()))
+    with closing(MilvusClient(catalog.milvus.uri)) as client:
+        return len({tuple(name.split("_")[1:3]) for name in client.list_collections()})
+
+
 def reopened(catalog: Catalog) -> Catalog:
     """Another instance over the same home and database."""
-    return Catalog(catalog.home, catalog.database.url.render_as_string(hide_password=False))
+    url = catalog.database.url.render_as_string(hide_password=False)
+    return Catalog(catalog.home, url, catalog.milvus)

@@ -20,6 +20,8 @@ from index.verify import CollectionState, Problem, verify
 from tests.index.library import MODEL, document, rejected, reopened, vector_of, vectors_of
 from tests.index.writer import finish, start
 
+ON_EACH_ENGINE = True
+
 
 def _add(collection: Collection, path: str, *passages: str) -> int:
     new = document(path, *passages)
@@ -334,7 +336,7 @@ def test_an_index_that_disagrees_is_told(stocked: Collection, catalog: Catalog) 
         # With a number that the index has left behind.
         insert(ChangeRow).values(seq=free, collection_id=1, chunk_id=7, side="vector", op="upsert"),
     )
-    indexes = DerivedIndexes(catalog.home, catalog.database, catalog.collection("default"), 1)
+    indexes = DerivedIndexes(catalog.engine, catalog.database, catalog.collection("default"), 1)
     lexical = indexes.lexical()
     with lexical.updating():
         lexical.apply(lexical.applied, [3], [replace(indexes.feed.entries([4])[0], chunk_id=99)])
@@ -363,7 +365,7 @@ def test_strays_and_leftovers_are_told_and_removed(stocked: Collection, catalog:
     os.utime(upload, (0, 0))
     found = verify(catalog).problems
     assert found == (
-        Problem("files", None, "1 index folders of no collection (indexes/of-nothing)", 1),
+        Problem("files", None, "1 indexes of no collection (indexes/of-nothing)", 1),
         Problem("files", None, "1 files that were never finished (uploads/abc/.7.tmp)", 1),
     )
     assert repair(catalog).problems == ()
