@@ -73,7 +73,7 @@ class Catalog(Learning):
             return Embedded(self.home)
         from index.milvus import Milvus
 
-        return Milvus(self.milvus, self.database)
+        return Milvus(self.milvus, self.database, self.home)
 
     def close(self) -> None:
         if "engine" in self.__dict__:

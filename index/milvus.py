@@ -7,9 +7,10 @@ collections, so that databases which share a Milvus server never touch what is o
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
-from index import analysis, reads
+from index import analysis, index_folders, reads
 from index.database import Database
 from index.engines import key_of
 from index.milvus_client import Client
@@ -27,11 +28,13 @@ class Milvus:
 
     Args:
         database: That the collections are of; through it processes take turns.
+        home: Where there may be indexes still from before.
     """
 
-    def __init__(self, address: MilvusAddress, database: Database) -> None:
+    def __init__(self, address: MilvusAddress, database: Database, home: Path) -> None:
         self._client = Client(address)
         self._database = database
+        self._home = home
 
     def dense(self, collection: StoredCollection, threads: int) -> MilvusVectors:
         dimensions = collection.model.dimensions
@@ -66,13 +69,15 @@ class Milvus:
             index.reopen()
 
     def drop(self, gone: Sequence[StoredCollection]) -> None:
+        index_folders.drop(self._home, gone)
         for collection in gone:
             for side in _SIDES:
                 with self._turn(collection, side)(_WAIT_S):
-                    self.discard(self._client.names(f"{_base(collection, side)}_"))
+                    for name in self._client.names(f"{_base(collection, side)}_"):
+                        self._client.drop(name)
 
     def unused(self, database: Database) -> list[str]:
-        """Milvus collections, by name."""
+        """Milvus collections, by name, and all folders of the home: nothing follows them."""
         found = self._client.names("attest_")
         with database.reading() as connection:  # after, so that one made meanwhile is not found
             collections = reads.collections(connection)
@@ -83,12 +88,14 @@ class Milvus:
                 for side in _SIDES
             }
         ours = tuple(f"attest_{collection.uid}_" for collection in collections)
-        return [
-            name for name in found if name.startswith(ours) and name.rpartition("_")[0] not in bases
-        ]
+        mine = [name for name in found if name.startswith(ours)]
+        stray = [name for name in mine if name.rpartition("_")[0] not in bases]
+        return [*index_folders.strays(self._home, ()), *stray]
 
     def discard(self, unused: Sequence[str]) -> None:
-        for name in unused:
+        names = [name for name in unused if name.startswith("attest_")]
+        index_folders.remove(self._home, [name for name in unused if name not in names])
+        for name in names:
             self._client.drop(name)
 
     def close(self) -> None:

@@ -256,13 +256,11 @@ def _create(client: MilvusClient, name: str, schema: Any, index: Any) -> None:
 
 def _status(error: BaseException) -> grpc.StatusCode | None:
     """What the connection has to say, where it is the cause of an error."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, grpc.RpcError):
-            code = getattr(cause, "code", None)
-            return code() if callable(code) else None
-        cause = cause.__cause__
-    return None
+    causes: list[BaseException] = [error]
+    while (cause := causes[-1].__cause__) is not None and cause not in causes:
+        causes.append(cause)  # pymilvus lets an error be the cause of itself
+    codes = (getattr(each, "code", None) for each in causes if isinstance(each, grpc.RpcError))
+    return next((code() for code in codes if callable(code)), None)
 
 
 def _is_away(error: MilvusException | grpc.RpcError) -> bool:
