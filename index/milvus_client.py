@@ -94,7 +94,8 @@ class Client:
                 "weights",
                 index_type="SPARSE_INVERTED_INDEX",
                 metric_type="BM25",
-                params={"bm25_k1": 1.2, "bm25_b": 0.75},  # as tantivy has them
+                # As tantivy has them; nested, since Milvus Lite passes others over.
+                params={"params": {"bm25_k1": 1.2, "bm25_b": 0.75}},
             )
             _create(client, name, schema, index)
 

@@ -247,12 +247,12 @@ class MilvusVectors(MilvusIndex):
                 self._found(row, k, f"chunk in {ids.tolist()}")
                 for ids in _batches(np.asarray(allowed, np.int64), _CONDITIONS)
             ]
-        found = _best(parts, k)
-        return Candidates(found.ids, np.clip(found.scores, -1, 1))
+        return _best(parts, k)
 
     def _found(self, row: list[float], k: int, condition: str) -> Candidates:
         # One more, since the row 0 has a vector too.
-        return self._ask(lambda name: self._client.search(name, "vector", row, k + 1, condition))
+        found = self._ask(lambda name: self._client.search(name, "vector", row, k + 1, condition))
+        return Candidates(found.ids, np.clip(found.scores, -1, 1))
 
     def _create(self, name: str) -> None:
         self._client.create_dense(name, self._collection.model.dimensions)
@@ -316,7 +316,8 @@ class MilvusWords(MilvusIndex):
         return self._ask(lambda name: self._client.count(name, condition))
 
     def _found(self, words: str, k: int, condition: str) -> Candidates:
-        return self._ask(lambda name: self._client.search(name, "weights", words, k, condition))
+        found = self._ask(lambda name: self._client.search(name, "weights", words, k, condition))
+        return Candidates(found.ids, np.abs(found.scores))  # below 0 in Milvus Lite
 
     def _create(self, name: str) -> None:
         self._client.create_lexical(name)
