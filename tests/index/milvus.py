@@ -29,7 +29,7 @@ class Server:
     """A process that can be killed and started again, on the same port and folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         with closing(socket.create_server(("127.0.0.1", 0))) as listening:
             self._port = listening.getsockname()[1]
         self._made = 0
@@ -49,7 +49,7 @@ class Server:
         return MilvusAddress(f"{self.uri}/{name}")
 
     def start(self) -> None:
-        where = ("--data-dir", str(self._folder), "--host", "127.0.0.1", "--port", str(self._port))
+        where = ("--data-dir", str(self.folder), "--host", "127.0.0.1", "--port", str(self._port))
         self._process = subprocess.Popen(
             (sys.executable, "-m", "milvus_lite", "server", *where),
             stdin=subprocess.DEVNULL,
@@ -76,7 +76,7 @@ class Server:
 @contextmanager
 def running() -> Iterator[Server]:
     folder = Path(tempfile.mkdtemp(prefix="attest-milvus-"))
-    server = Server(folder)
+    server = Server(folder / "lite.db")
     try:
         server.start()
         yield server
