@@ -3,13 +3,14 @@
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy import delete, insert, update
 from sqlalchemy.exc import IntegrityError
 
 from index import feed, filters, lifecycle, reads
@@ -23,6 +24,7 @@ from index.records import (
     Filter,
     Ids,
     Known,
+    MilvusAddress,
     Model,
     NewDocument,
     Rejected,
@@ -35,6 +37,9 @@ from index.reembedding import Move, clear_others
 from index.renaming import rename_collection
 from index.schema import CollectionRow
 
+if TYPE_CHECKING:
+    from index.engines import Engine
+
 
 class Catalog(Learning):
     """Every method is one transaction. Instances may be shared by threads.
@@ -43,6 +48,7 @@ class Catalog(Learning):
         home: The folder of the database and of everything that is derived from it. It is made if
             it is not there.
         url: Another database than `<home>/attest.db`, on a PostgreSQL server for many users.
+        milvus: Where the indexes lie; None is in the home.
 
     Raises:
         StorageBusy: Another process holds the database for longer than 30 s (every method).
@@ -51,11 +57,27 @@ class Catalog(Learning):
         NewerDatabase: A later version has changed the tables.
     """
 
-    def __init__(self, home: Path, url: str | None = None) -> None:
+    def __init__(
+        self, home: Path, url: str | None = None, milvus: MilvusAddress | None = None
+    ) -> None:
         self.home = home
+        self.milvus = milvus
         self.database = Database(home, url)
 
+    @cached_property
+    def engine(self) -> "Engine":
+        """Keeps the indexes. Its libraries are loaded when it is first asked for."""
+        if self.milvus is None:
+            from index.embedded import Embedded
+
+            return Embedded(self.home)
+        from index.milvus import Milvus
+
+        return Milvus(self.milvus, self.database, self.home)
+
     def close(self) -> None:
+        if "engine" in self.__dict__:
+            self.engine.close()
         self.database.close()
 
     def __enter__(self) -> Self:
@@ -116,22 +138,24 @@ class Catalog(Learning):
         """
         with self.database.writing() as connection:
             found = in_turn(connection, name)
-            folders = _index_folders(connection, self.home, found)
+            gone = reads.versions(connection, found)
+            self.engine.drop(gone)  # first, so that a kill leaves none that nobody knows
             connection.execute(delete(CollectionRow).where(CollectionRow.id == found.id))
-        _discard(folders)
+        self.engine.drop(gone)  # what another process has made anew meanwhile
 
     @repeated
     def clear(self) -> None:
         """Deletes all collections, in one transaction."""
         with self.database.writing() as connection:
             found = sorted(reads.collections(connection), key=lambda each: each.id)
-            folders = list[Path]()
+            gone = list[StoredCollection]()
             for collection in found:
                 take_turn(connection, collection.id)
-                folders += _index_folders(connection, self.home, collection)
-            gone = CollectionRow.id.in_([collection.id for collection in found])
-            connection.execute(delete(CollectionRow).where(gone))
-        _discard(folders)
+                gone += reads.versions(connection, collection)
+            self.engine.drop(gone)  # as in `drop`
+            rows = CollectionRow.id.in_([collection.id for collection in found])
+            connection.execute(delete(CollectionRow).where(rows))
+        self.engine.drop(gone)
 
     @repeated
     def set_fusion_weight(self, collection: str, weight: float) -> None:
@@ -355,32 +379,12 @@ class Catalog(Learning):
         """
         found = self.collection(collection)
         cleared = clear_others(self.database, found.id, (found.model.fingerprint, *keep))
-        _discard(_unused_folders(self.home, self.database))
+        self.engine.discard(self.engine.unused(self.database))
         return cleared
 
     def counts(self, collection: str) -> Counts:
         with self.database.reading() as connection:
             return reads.counts(connection, reads.collection(connection, collection))
-
-
-def _index_folders(connection: Connection, home: Path, collection: StoredCollection) -> list[Path]:
-    """Those for the model it has, and for those that it is on its way from and to."""
-    from index.derived import folder_of  # loads FAISS and tantivy
-
-    return [folder_of(home, each) for each in reads.versions(connection, collection)]
-
-
-def _unused_folders(home: Path, database: Database) -> list[Path]:
-    from index.derived import unused_folders
-
-    return unused_folders(home, database)
-
-
-def _discard(folders: Sequence[Path]) -> None:
-    from index.derived import discard
-
-    for folder in folders:
-        discard(folder)
 
 
 def _collection_values(name: str, model: Model) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from index.catalog import Catalog
 from index.changes import Feed
 from index.derived import DerivedIndexes
+from index.engines import Dense, Lexical, asked
 from index.errors import ModelMismatch, UnknownCollection
 from index.records import (
     Candidates,
@@ -120,9 +121,12 @@ class Collection:
             given = Model("the given model", fingerprint, len(vector))
             raise ModelMismatch(self.name, stored.model, given)
         allowed = None if documents is None else indexes.feed.chunk_ids(documents)
-        index = indexes.dense()
-        applied = index.applied
-        return living(index.search(vector, k, allowed), indexes.feed, "vector", applied)
+
+        def search(index: Dense) -> Candidates:
+            applied = index.applied
+            return living(index.search(vector, k, allowed), indexes.feed, "vector", applied)
+
+        return asked(indexes.dense, search)
 
     def lexical(self, query: str, k: int = 1000, documents: Ids | None = None) -> Candidates:
         """The chunks that share words with a query, by BM25.
@@ -133,16 +137,24 @@ class Collection:
         indexes = self._opened()
         if indexes is None:
             return _nothing()
-        index = indexes.lexical()
-        applied = index.applied
-        return living(index.search(query, k, documents), indexes.feed, "text", applied)
+
+        def search(index: Lexical) -> Candidates:
+            applied = index.applied
+            return living(index.search(query, k, documents), indexes.feed, "text", applied)
+
+        return asked(indexes.lexical, search)
 
     def frequencies(self, words: Iterable[str]) -> WordFrequencies:
         """In how many chunks each of these words stands, as the lexical side counts them."""
         indexes = self._opened()
         if indexes is None:
             return WordFrequencies(0, dict.fromkeys(words, 0))
-        return indexes.lexical().frequencies(words)
+        wanted = list(words)
+
+        def count(index: Lexical) -> WordFrequencies:
+            return index.frequencies(wanted)
+
+        return asked(indexes.lexical, count)
 
     def matching(self, given: Filter) -> list[int]:
         """As `Catalog.matching`; none before the first document."""
@@ -180,6 +192,15 @@ class Collection:
         """As `Catalog.chunks`."""
         return self._catalog.chunks(ids)
 
+    def check(self) -> None:
+        """Raises where its indexes could not follow what is about to be stored.
+
+        Raises:
+            IndexUnreachable: Their server does not answer.
+            IndexMismatch: They were made for something else.
+        """
+        self._catalog.engine.check(self._existing())
+
     def catch_up(self) -> None:
         """Does now what the next search would have to do first."""
         if indexes := self._opened():
@@ -191,9 +212,7 @@ class Collection:
         stored = self._existing()
         if stored is not None:
             moved = replace(stored, model=model)
-            indexes = DerivedIndexes(
-                self._catalog.home, self._catalog.database, moved, self._threads
-            )
+            indexes = self._indexes_of(moved)
             indexes.dense().save()
             indexes.lexical()
 
@@ -225,10 +244,11 @@ class Collection:
             return None
         with self._lock:
             if self._indexes is None or not self._indexes.follow(stored):
-                self._indexes = DerivedIndexes(
-                    self._catalog.home, self._catalog.database, stored, self._threads
-                )
+                self._indexes = self._indexes_of(stored)
             return self._indexes
+
+    def _indexes_of(self, stored: StoredCollection) -> DerivedIndexes:
+        return DerivedIndexes(self._catalog.engine, self._catalog.database, stored, self._threads)
 
 
 def living(found: Candidates, feed: Feed, side: Side, applied: int) -> Candidates:

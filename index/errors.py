@@ -19,9 +19,13 @@ StorageError
 │   ├── ConnectionsInUse this process holds as many connections as it may
 │   └── WritersCrossed   another transaction had to go first, more than once
 ├── StorageUnreachable   a server that does not answer, a file that cannot be read
+├── IndexUnreachable     a Milvus server that does not answer, or lets nobody in
+├── IndexMismatch        an index that was made of something else
+├── IndexReplaced        another process has begun an index anew
 ├── BadDatabaseUrl       a URL that cannot be read, or without its driver   exit 2
 ├── IncompleteDatabase   some of the tables, or not all letters
 ├── DatabaseChanged      an earlier copy was put in its place
+├── BadMilvusUri         an address that cannot be, or without its client   exit 2
 └── NewerDatabase        written by a later version than this one
 """
 
@@ -154,6 +158,40 @@ class StorageUnreachable(StorageError):
         super().__init__(
             f"{what} cannot be worked with ({reason}): see that it is there, whole and running, "
             "that its user may make and change tables, that its disk is not full, and try again"
+        )
+
+
+class IndexUnreachable(StorageError):
+    """Where it goes away in the middle, nothing is lost: documents are in the database."""
+
+    def __init__(self, what: str, reason: str, remedy: str) -> None:
+        super().__init__(
+            f"{what} cannot be worked with ({reason}): {remedy}; what is in the database is safe, "
+            "and is taken in as soon as it answers"
+        )
+
+
+class IndexMismatch(StorageError):
+    def __init__(self, name: str, found: str, wanted: str, collection: str) -> None:
+        super().__init__(
+            f"the Milvus collection {name} was made for {found}, not for {wanted}: let every "
+            "process that uses it run the same version of Attest, and make it anew with "
+            f"`attest rebuild -c {collection}`"
+        )
+
+
+class IndexReplaced(StorageError):
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the index {name} was begun anew by another process: try again")
+
+
+class BadMilvusUri(StorageError):
+    exit_code = 2
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the address of Milvus is of no use, {reason}: write it as http://HOST:19530 or "
+            "https://HOST:19530/DATABASE, or name a folder for Milvus Lite that ends in .db"
         )
 
 

@@ -183,6 +183,14 @@ class WordFrequencies:
 
 
 @dataclass(frozen=True, slots=True)
+class MilvusAddress:
+    """Where a Milvus server is, or the folder of Milvus Lite, and what lets one in."""
+
+    uri: str  # http://host:19530, …/name for a database of that name; or a path that ends in .db
+    token: str | None = field(default=None, repr=False)  # a key, or user:password
+
+
+@dataclass(frozen=True, slots=True)
 class Vectors:
     """Vectors by chunk id. Rows have unit length."""
 

@@ -5,6 +5,7 @@ that was never there, and a document of which too little is left says so and wai
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, null, select, update
@@ -13,7 +14,7 @@ from index import checks, reads
 from index.catalog import Catalog
 from index.chunk_rows import log, log_gone, take_turn
 from index.codec import is_encoded
-from index.derived import DerivedIndexes, discard, unused_folders
+from index.derived import DerivedIndexes
 from index.schema import (
     AdapterRow,
     CalibrationRow,
@@ -58,11 +59,12 @@ def repair(catalog: Catalog, *, threads: int = 1) -> Verification:
         _give_up_documents(connection, documents)
         _take_off_adapters(connection)
         _mend_log(connection)
-    unused = unused_folders(catalog.home, catalog.database)
-    for path in (*unused, *abandoned_files(catalog.home)):
-        discard(path)
+    catalog.engine.discard(catalog.engine.unused(catalog.database))
+    for path in abandoned_files(catalog.home):
+        with suppress(OSError):
+            path.unlink()
     for collection in catalog.collections():
-        DerivedIndexes(catalog.home, catalog.database, collection, threads).rebuild()
+        DerivedIndexes(catalog.engine, catalog.database, collection, threads).rebuild()
     return verify(catalog, threads=threads)
 
 

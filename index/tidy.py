@@ -6,12 +6,11 @@ from index.catalog import Catalog
 def tidy(catalog: Catalog) -> None:
     """Removes the indexes of models that no collection has or is moving to.
 
-    Where there are no more folders than collections, there is nothing to look for.
+    Where there are no more folders than collections, there is nothing to look for. A server of
+    indexes is not asked for the sake of that alone: it may be away, and not be needed.
     """
     root = catalog.home / "indexes"
-    if not root.is_dir() or sum(1 for _ in root.iterdir()) <= len(catalog.collections()):
+    if catalog.milvus is not None or not root.is_dir():
         return
-    from index.derived import discard, unused_folders  # loads FAISS and tantivy
-
-    for folder in unused_folders(catalog.home, catalog.database):
-        discard(folder)
+    if sum(1 for _ in root.iterdir()) > len(catalog.collections()):
+        catalog.engine.discard(catalog.engine.unused(catalog.database))

@@ -20,11 +20,11 @@ from sqlalchemy import Connection, exists, select
 from index import feed, reads
 from index.catalog import Catalog
 from index.checks import Kind, checks, damaged_texts, damaged_vectors
-from index.derived import DerivedIndexes, unused_folders
-from index.errors import StorageUnreachable
+from index.derived import DerivedIndexes
+from index.engines import Dense, Lexical, asked
+from index.errors import IndexMismatch, StorageUnreachable
 from index.records import Counts, Model, Side, Status, StoredCollection
 from index.schema import AnySelect, ChangeRow, ChunkRow, DocumentRow, VectorRow
-from index.vectors import VectorIndex
 
 _EXAMPLES = 3
 _ABANDONED_S = 3600  # a file that was being written this long ago belongs to a process now dead
@@ -207,9 +207,9 @@ def _keys(connection: Connection, query: AnySelect) -> _Ids:
 
 def _compared(catalog: Catalog, rows: _Rows, threads: int) -> tuple[CollectionState, list[Problem]]:
     collection, counts = rows.collection, rows.counts
-    indexes = DerivedIndexes(catalog.home, catalog.database, collection, threads)
-    dense = _looked_at(lambda: _dense(indexes.dense()))
-    lexical = _looked_at(lambda: _lexical(indexes))
+    indexes = DerivedIndexes(catalog.engine, catalog.database, collection, threads)
+    dense = _looked_at("dense", lambda: asked(indexes.dense, _held))
+    lexical = _looked_at("lexical", lambda: asked(indexes.lexical, _held))
     with catalog.database.reading() as connection:
         changed = {side: _changed(connection, rows, side) for side in rows.seq}
         is_there = any(each.uid == collection.uid for each in reads.collections(connection))
@@ -231,19 +231,16 @@ def _compared(catalog: Catalog, rows: _Rows, threads: int) -> tuple[CollectionSt
     return state, problems if is_there else []  # else it was dropped meanwhile
 
 
-def _looked_at(look: Callable[[], _Index]) -> _Index:
+def _looked_at(kind: Literal["dense", "lexical"], look: Callable[[], _Index]) -> _Index:
     try:
         return look()
     except ValueError as error:  # rows that no index can be made of
+        return _Index(0, None, f"the {kind} index cannot be made of the rows: {error}")
+    except IndexMismatch as error:
         return _Index(0, None, str(error))
 
 
-def _dense(index: VectorIndex) -> _Index:
-    return _Index(len(index), index.ids())
-
-
-def _lexical(indexes: DerivedIndexes) -> _Index:
-    index = indexes.lexical()
+def _held(index: Dense | Lexical) -> _Index:
     return _Index(len(index), index.ids())
 
 
@@ -266,8 +263,7 @@ def _differences(
 ) -> Iterator[Problem]:
     remedy = f"rebuild it with `attest rebuild -c {collection.name}`"
     if index.error is not None:
-        detail = f"the {kind} index cannot be made of the rows: {index.error}"
-        yield Problem(kind, collection.name, detail, 1)
+        yield Problem(kind, collection.name, index.error, 1)
     elif index.ids is None:
         wrong = abs(index.size - len(expected)) - len(changed)
         if wrong > 0:
@@ -286,14 +282,16 @@ def _differences(
 
 
 def _file_problems(catalog: Catalog) -> Iterator[Problem]:
+    abandoned = abandoned_files(catalog.home)
     found = {
-        "index folders of no collection": unused_folders(catalog.home, catalog.database),
-        "files that were never finished": abandoned_files(catalog.home),
+        "indexes of no collection": catalog.engine.unused(catalog.database),
+        "files that were never finished": [
+            path.relative_to(catalog.home).as_posix() for path in abandoned
+        ],
     }
-    for fault, paths in found.items():
-        if paths:
-            names = [path.relative_to(catalog.home).as_posix() for path in paths]
-            yield Problem("files", None, _shown(fault, names), len(paths))
+    for fault, names in found.items():
+        if names:
+            yield Problem("files", None, _shown(fault, names), len(names))
 
 
 def _shown(fault: str, examples: Sequence[object], count: int | None = None) -> str:

@@ -50,7 +50,7 @@ class Library:
     def open(cls, settings: Settings | None = None) -> Self:
         """Open a home, or make it. Models load when they are first needed."""
         settings = settings or Settings()
-        catalog = Catalog(settings.home, settings.database_url)
+        catalog = Catalog(settings.home, settings.database_url, settings.milvus)
         tidy(catalog)
         return cls(settings, catalog)
 
@@ -357,6 +357,7 @@ class Library:
         embedder = self.encoders.of(name)
         model = Model(self.encoders.name(name), embedder.fingerprint, embedder.dimensions)
         collection = Collection.open(self.catalog, name, model)
+        collection.check()
         named = [tag_name(tag) for tag in tags]
         return Ingest(self.catalog, collection, embedder, self.load, stop=stop, tags=named)
 

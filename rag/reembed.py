@@ -56,6 +56,7 @@ def reembed(
     encoder = lasting(encoder)
     embedder = library.models.embedder(encoder)
     new = Model(encoder, embedder.fingerprint, embedder.dimensions)
+    Collection.open(library.catalog, name).check()
     with only_mover(library, name):
         library.catalog.clear_former(name, keep=[new.fingerprint])
         if new.fingerprint != stored.model.fingerprint:

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import Field, ValidationError, field_validator
@@ -17,6 +18,9 @@ from pydantic_settings import (
 from rag.errors import UsageError
 from rag.models import DEFAULT_ENCODER, DEFAULT_GENERATOR, lasting
 from rag.remote import engine_address
+
+if TYPE_CHECKING:
+    from index.records import MilvusAddress
 
 PREFIX = "ATTEST_"
 FILE = "attest.toml"
@@ -48,6 +52,22 @@ class Settings(BaseSettings):
         repr=False,  # it may hold a password
         description="another database than `attest.db` in the home, for many users: "
         "`postgresql+psycopg://user@host/name`",
+    )
+    index: Literal["embedded", "milvus"] = Field(
+        default="embedded",
+        description="what is searched: `embedded` are files in the home, `milvus` is a server that "
+        "several machines share",
+    )
+    milvus_uri: str = Field(
+        default="http://localhost:19530",
+        description="address of that server; `/name` at its end is a database of it, and a path "
+        "that ends in `.db` a folder of Milvus Lite, for one process at a time",
+    )
+    milvus_token: str | None = Field(
+        default=None,
+        repr=False,
+        description="a key, or `user:password`, that the server wants to see; better in the "
+        "environment than in a file",
     )
     collection: str = Field(
         default="default", min_length=1, description="the collection that is meant if none is named"
@@ -106,6 +126,18 @@ class Settings(BaseSettings):
         default="auto", description="of the page; `auto` follows the browser"
     )
 
+    @field_validator("milvus_uri")
+    @classmethod
+    def _milvus(cls, uri: str) -> str:
+        if uri.endswith(".db"):
+            return str(Path(uri).expanduser().absolute())
+        found = urlsplit(uri)
+        if found.scheme not in ("http", "https") or not found.hostname:
+            raise ValueError("write http://HOST:19530, or a path that ends in .db")
+        if found.username or found.password:
+            raise ValueError("an address holds no user or password: give them as milvus_token")
+        return uri
+
     @field_validator("generator_url")
     @classmethod
     def _address(cls, url: str | None) -> str | None:
@@ -123,6 +155,15 @@ class Settings(BaseSettings):
         home = init_settings().get("home") or env_settings().get("home") or default_home()
         file = TomlConfigSettingsSource(settings_cls, Path(home).expanduser() / FILE)
         return init_settings, env_settings, file
+
+    @property
+    def milvus(self) -> "MilvusAddress | None":
+        """Where the indexes lie, where that is not the home."""
+        if self.index == "embedded":
+            return None
+        from index.records import MilvusAddress  # loads numpy
+
+        return MilvusAddress(self.milvus_uri, self.milvus_token)
 
     def model_post_init(self, context: Any) -> None:
         for name in ("home", "models_dir"):

@@ -76,6 +76,7 @@ def write_archive(
 
 def read_archive(library: "Library", file: Path) -> Archived:
     """Take in the collections of an archive; none of them may be there already."""
+    library.catalog.engine.check(None)
     return _archived(library, file, import_archive(library.catalog, file), history=True)
 
 

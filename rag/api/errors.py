@@ -14,6 +14,8 @@ from index.errors import (
     BadFilter,
     CollectionExists,
     DatabaseChanged,
+    IndexReplaced,
+    IndexUnreachable,
     NewerDatabase,
     StorageBusy,
     StorageUnreachable,
@@ -100,7 +102,14 @@ def of_storage(error: StorageError) -> JSONResponse:
             status = 404
         case AmbiguousDocument() | CollectionExists():
             status = 409
-        case StorageBusy() | StorageUnreachable() | NewerDatabase() | DatabaseChanged():
+        case (
+            StorageBusy()
+            | StorageUnreachable()
+            | NewerDatabase()
+            | DatabaseChanged()
+            | IndexUnreachable()
+            | IndexReplaced()
+        ):
             status, headers = 503, {"Retry-After": "5"}
         case BadFilter():
             status = 422

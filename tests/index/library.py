@@ -1,15 +1,29 @@
 """Small documents and vectors that tests of the index share."""
 
 import hashlib
+import math
+from collections import Counter
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
+from pymilvus import MilvusClient
 
 from index import Catalog
+from index.analysis import tokens
 from index.changes import Feed
 from index.records import Chunk, Model, NewDocument, Rejected
 
 MODEL = Model("tiny", "fingerprint-of-tiny", 8)
+
+TEXTS = [
+    "The pump QX-808 runs at 3.5 bar",
+    "A pump is serviced every year; the pump log is kept",
+    "Holiday rules of the branch office",
+    "휴가는 매년 15일이고 학교에서는 다르다",
+    "pump pump pump",
+    "휴가 신청서를 제출한다",
+]
 
 
 def document(path: str, *passages: str, title: str = "A title", size: int = 100) -> NewDocument:
@@ -43,6 +57,32 @@ def feed_of(catalog: Catalog, collection: str = "default") -> Feed:
     return Feed(catalog.database, catalog.collection(collection))
 
 
+def kept_indexes(catalog: Catalog) -> int:
+    """For how many models of collections there are indexes."""
+    if catalog.milvus is None:
+        return len(list((catalog.home / "indexes").iterdir()))
+    with closing(MilvusClient(catalog.milvus.uri)) as client:
+        return len({tuple(name.split("_")[1:3]) for name in client.list_collections()})
+
+
 def reopened(catalog: Catalog) -> Catalog:
     """Another instance over the same home and database."""
-    return Catalog(catalog.home, catalog.database.url.render_as_string(hide_password=False))
+    url = catalog.database.url.render_as_string(hide_password=False)
+    return Catalog(catalog.home, url, catalog.milvus)
+
+
+def bm25(texts: dict[int, str], query: str) -> dict[int, float]:
+    """Okapi BM25 with the constants of both. One row more: that of the applied `seq`."""
+    rows = {key: Counter(tokens(text)) for key, text in texts.items()}
+    n = len(rows) + 1
+    mean = sum(row.total() for row in rows.values()) / n
+    scores: dict[int, float] = {}
+    for key, row in rows.items():
+        for word, repeated in Counter(tokens(query)).items():
+            df = sum(word in other for other in rows.values())
+            idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
+            tf = row[word]
+            if tf:
+                part = tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * row.total() / mean))
+                scores[key] = scores.get(key, 0.0) + repeated * idf * part
+    return scores

@@ -14,6 +14,8 @@ from index.records import Candidates, Ids
 from tests.index.library import MODEL, document, reopened, vector_of, vectors_of
 from tests.index.writer import finish, start
 
+ON_EACH_ENGINE = True
+
 
 def _add(collection: Collection, path: str, *passages: str) -> int:
     new = document(path, *passages)
@@ -106,7 +108,7 @@ def test_a_chunk_deleted_while_the_search_ran_is_not_shown(
 ) -> None:
     key = _add(collection, "a.txt", "the pump")
     _add(collection, "b.txt", "the crane")
-    indexes = DerivedIndexes(catalog.home, catalog.database, catalog.collection("default"), 1)
+    indexes = DerivedIndexes(catalog.engine, catalog.database, catalog.collection("default"), 1)
     index = indexes.dense()
     found, applied = index.search(vector_of("x"), 10), index.applied
     assert living(found, indexes.feed, "vector", applied) is found
@@ -118,6 +120,10 @@ def test_a_chunk_deleted_while_the_search_ran_is_not_shown(
     assert len(living(found, indexes.feed, "vector", applied).ids) == 1
 
 
+IN_FOLDERS = pytest.mark.parametrize("milvus", ["embedded"], indirect=True)
+
+
+@IN_FOLDERS
 def test_derived_files_can_be_deleted(collection: Collection, catalog: Catalog) -> None:
     _add(collection, "a.txt", "the pump")
     collection.rebuild()
@@ -132,6 +138,7 @@ def test_derived_files_can_be_deleted(collection: Collection, catalog: Catalog) 
         assert _lexical(opened, "crane") == ["the crane"]
 
 
+@IN_FOLDERS
 def test_a_damaged_file_is_made_again_from_the_database(
     collection: Collection, catalog: Catalog
 ) -> None:

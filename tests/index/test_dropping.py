@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -8,7 +6,17 @@ from index.errors import CollectionBusy, CollectionExists, UnknownCollection
 from index.jobs import Jobs
 from index.keys import Keys
 from index.verify import verify
-from tests.index.library import MODEL, document, feed_of, reopened, vector_of, vectors_of
+from tests.index.library import (
+    MODEL,
+    document,
+    feed_of,
+    kept_indexes,
+    reopened,
+    vector_of,
+    vectors_of,
+)
+
+ON_EACH_ENGINE = True
 
 
 def _add(collection: Collection, path: str, *passages: str) -> int:
@@ -25,10 +33,6 @@ def stocked(catalog: Catalog) -> Catalog:
     return catalog
 
 
-def _folders(home: Path) -> int:
-    return len(list((home / "indexes").iterdir()))
-
-
 def _rows(catalog: Catalog) -> dict[str, int]:
     tables = ("collection", "document", "tag", "chunk", "vector", "change")
     with catalog.database.reading() as connection:
@@ -39,7 +43,7 @@ def _rows(catalog: Catalog) -> dict[str, int]:
 
 
 def test_a_dropped_collection_leaves_nothing(stocked: Catalog) -> None:
-    assert _folders(stocked.home) == 2
+    assert kept_indexes(stocked) == 2
     stocked.drop("letters")
     assert _rows(stocked) == {
         "collection": 1,
@@ -49,7 +53,7 @@ def test_a_dropped_collection_leaves_nothing(stocked: Catalog) -> None:
         "vector": 2,
         "change": 4,
     }
-    assert _folders(stocked.home) == 1
+    assert kept_indexes(stocked) == 1
     assert Collection.open(stocked, "default", MODEL).lexical("pump").ids.size == 1
     assert verify(stocked).problems == ()
     with pytest.raises(UnknownCollection, match=r"no collection 'letters': there are default"):
@@ -62,9 +66,9 @@ def test_indexes_of_a_model_on_the_way_go_too(stocked: Catalog) -> None:
     (text,) = move.texts(0, 10)
     move.add(text, [document("x", text.text.replace("\n", " ")).chunks[0]], np.ones((1, 12)))
     Collection.open(stocked, "letters", MODEL).prepare(wide)
-    assert _folders(stocked.home) == 3
+    assert kept_indexes(stocked) == 3
     stocked.drop("letters")
-    assert _folders(stocked.home) == 1
+    assert kept_indexes(stocked) == 1
 
 
 def test_a_cleared_home_is_empty_and_goes_on_counting(stocked: Catalog) -> None:
@@ -72,7 +76,7 @@ def test_a_cleared_home_is_empty_and_goes_on_counting(stocked: Catalog) -> None:
     documents = max(row.id for row in stocked.documents("letters"))
     stocked.clear()
     assert set(_rows(stocked).values()) == {0}
-    assert _folders(stocked.home) == 0
+    assert kept_indexes(stocked) == 0
     collection = Collection.open(stocked, "default", MODEL)
     key = _add(collection, "a.txt", "the winch")
     assert key > documents

@@ -1,26 +1,15 @@
-import math
 import shutil
 import threading
 import time
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from index.analysis import tokens
 from index.errors import StorageBusy
 from index.lexical import LexicalIndex
 from index.records import Entry
-
-TEXTS = [
-    "The pump QX-808 runs at 3.5 bar",
-    "A pump is serviced every year; the pump log is kept",
-    "Holiday rules of the branch office",
-    "휴가는 매년 15일이고 학교에서는 다르다",
-    "pump pump pump",
-    "휴가 신청서를 제출한다",
-]
+from tests.index.library import TEXTS, bm25
 
 
 def _entries(texts: list[str], first: int = 1) -> list[Entry]:
@@ -39,78 +28,6 @@ def index(tmp_path: Path) -> LexicalIndex:
     return index
 
 
-def _bm25(texts: dict[int, str], query: str) -> dict[int, float]:
-    """Okapi BM25 with tantivy's constants. One row more: that of the applied `seq`."""
-    rows = {key: Counter(tokens(text)) for key, text in texts.items()}
-    n = len(rows) + 1
-    mean = sum(row.total() for row in rows.values()) / n
-    scores: dict[int, float] = {}
-    for key, row in rows.items():
-        for word, repeated in Counter(tokens(query)).items():
-            df = sum(word in other for other in rows.values())
-            idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
-            tf = row[word]
-            if tf:
-                part = tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * row.total() / mean))
-                scores[key] = scores.get(key, 0.0) + repeated * idf * part
-    return scores
-
-
-@pytest.mark.parametrize("query", ["pump", "QX-808 pump pump", "휴가가 며칠인가", "the branch log"])
-def test_scores_are_those_of_bm25(index: LexicalIndex, query: str) -> None:
-    expected = _bm25(dict(enumerate(TEXTS, 1)), query)
-    found = index.search(query, 10)
-    assert dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True)) == pytest.approx(
-        expected, rel=1e-4
-    )
-    assert found.scores.tolist() == sorted(found.scores.tolist(), reverse=True)
-
-
-def test_particles_do_not_hide_a_word(index: LexicalIndex) -> None:
-    assert index.search("학교", 5).ids.tolist() == [4]
-
-
-def test_a_code_is_found_by_itself_and_by_a_part(index: LexicalIndex) -> None:
-    assert index.search("qx-808", 5).ids.tolist() == [1]
-    assert index.search("808", 5).ids.tolist() == [1]
-
-
-def test_chooses_among_documents(index: LexicalIndex) -> None:
-    found = index.search("pump", 10)
-    everywhere = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
-    within = index.search("pump", 10, [102, 105, 106, 999])
-    assert sorted(within.ids.tolist()) == [2, 5]
-    assert within.scores.tolist() == pytest.approx([everywhere[i] for i in within.ids.tolist()])
-    assert not index.search("pump", 10, []).ids.size
-
-
-def test_k_beyond_n_nothing_to_find_and_an_empty_index(index: LexicalIndex, tmp_path: Path) -> None:
-    assert len(index.search("pump", 10_000_000).ids) == 3
-    assert len(index.search("pump", 1).ids) == 1
-    assert not index.search("submarine", 5).ids.size
-    assert not index.search("is it the", 5).ids.size
-    assert not index.search('"(*:+-', 5).ids.size
-    assert not LexicalIndex(tmp_path / "other", "db").search("pump", 5).ids.size
-    with pytest.raises(ValueError, match=r"k \(0\) must be at least 1"):
-        index.search("pump", 0)
-
-
-def test_applying_replaces_and_removes(index: LexicalIndex) -> None:
-    _apply(index, 9, [Entry(2, 102, "Nothing but a crane")], [5])
-    assert index.search("pump", 10).ids.tolist() == [1]
-    assert index.search("crane", 10).ids.tolist() == [2]
-    assert (index.applied, len(index)) == (9, 5)
-
-
-def test_another_instance_sees_the_commit(index: LexicalIndex, tmp_path: Path) -> None:
-    other = LexicalIndex(tmp_path, "db")
-    assert other.applied == 5
-    _apply(index, 6, [Entry(7, 107, "crane")], [])
-    with other.updating():
-        assert other.applied == 6
-    assert other.search("crane", 5).ids.tolist() == [7]
-
-
 def test_another_database_has_an_index_of_its_own(index: LexicalIndex, tmp_path: Path) -> None:
     assert LexicalIndex(tmp_path, "db2").applied == 0
 
@@ -124,7 +41,7 @@ def test_begins_anew_when_deleted_rows_distort_the_statistics(index: LexicalInde
     index.settle()
     assert (index.applied, len(index)) == (6, 4)
     found = index.search("pump", 5)
-    assert found.scores.tolist() == pytest.approx(list(_bm25(left, "pump").values()), rel=1e-4)
+    assert found.scores.tolist() == pytest.approx(list(bm25(left, "pump").values()), rel=1e-4)
 
 
 def test_keeps_what_it_has_while_few_rows_are_deleted(index: LexicalIndex) -> None:

@@ -10,6 +10,8 @@ from index.chunk_rows import chunk_key
 from index.errors import ModelMismatch, UnknownDocument
 from tests.index.library import document, feed_of, rejected, vector_of, vectors_of
 
+ON_EACH_ENGINE = True
+
 
 def _texts(collection: Collection, ids: object) -> list[str]:
     return sorted(chunk.text for chunk in collection.chunks(np.asarray(ids)))

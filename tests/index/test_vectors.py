@@ -1,5 +1,4 @@
 import os
-import re
 from pathlib import Path
 
 import numpy as np
@@ -23,72 +22,6 @@ def _rows(n: int, seed: int = 0) -> NDArray[np.float32]:
 
 def _vectors(ids: list[int], seed: int = 0) -> Vectors:
     return Vectors(np.array(ids, np.int64), _rows(len(ids), seed))
-
-
-def _nearest(vectors: Vectors, query: NDArray[np.float32], k: int) -> list[int]:
-    cosines = unit(vectors.rows) @ unit(query)
-    return [int(vectors.ids[i]) for i in np.lexsort((vectors.ids, -cosines))[:k]]
-
-
-def test_finds_what_brute_force_finds(tmp_path: Path) -> None:
-    index = _index(tmp_path)
-    vectors = _vectors([3, 1, 4, 15, 9, 2, 6])
-    index.apply(1, [], vectors)
-    for query in _rows(20, seed=1):
-        found = index.search(query, 4)
-        assert found.ids.tolist() == _nearest(vectors, query, 4)
-        pairs = zip(vectors.ids, vectors.rows, strict=True)
-        cosines = {int(i): float(unit(row) @ unit(query)) for i, row in pairs}
-        assert found.scores == pytest.approx([cosines[i] for i in found.ids.tolist()], abs=1e-5)
-
-
-def test_chooses_among_the_allowed_only(tmp_path: Path) -> None:
-    index = _index(tmp_path)
-    vectors = _vectors(list(range(1, 41)))
-    index.apply(1, [], vectors)
-    allowed = np.array([7, 30, 12, 999])
-    found = index.search(_rows(1, seed=1)[0], 10, allowed)
-    assert sorted(found.ids.tolist()) == [7, 12, 30]
-    assert not index.search(_rows(1)[0], 10, np.array([], np.int64)).ids.size
-
-
-def test_k_beyond_n_gives_n_and_an_empty_index_gives_nothing(tmp_path: Path) -> None:
-    index = _index(tmp_path)
-    assert not index.search(_rows(1)[0], 5).ids.size
-    index.apply(1, [], _vectors([5, 8]))
-    assert sorted(index.search(_rows(1)[0], 100).ids.tolist()) == [5, 8]
-
-
-def test_applying_replaces_and_removes(tmp_path: Path) -> None:
-    index = _index(tmp_path)
-    index.apply(1, [1, 2, 3], _vectors([1, 2, 3], seed=0))
-    again = _vectors([2], seed=5)
-    index.apply(2, [2, 3], again)
-    assert len(index) == 2
-    found = index.search(again.rows[0], 10)
-    assert found.ids[0] == 2
-    assert sorted(found.ids.tolist()) == [1, 2]
-    assert index.applied == 2
-
-
-def test_scores_stay_within_one_and_ties_go_by_id(tmp_path: Path) -> None:
-    index = _index(tmp_path)
-    row = _rows(1)[0]
-    index.apply(1, [], Vectors(np.array([9, 4, 7]), np.stack([row * 3, row, row * 0.01])))
-    found = index.search(row * 1000, 3)
-    assert found.ids.tolist() == [4, 7, 9]
-    assert found.scores.max() <= 1.0
-    assert index.search(-row, 3).scores.min() >= -1.0
-
-
-def test_refuses_what_cannot_be_searched(tmp_path: Path) -> None:
-    index = _index(tmp_path)
-    with pytest.raises(ValueError, match=re.escape("the query is (3,), the index holds (16,)")):
-        index.search(np.ones(3, np.float32), 1)
-    with pytest.raises(ValueError, match=r"k \(0\) must be at least 1"):
-        index.search(_rows(1)[0], 0)
-    with pytest.raises(ValueError, match=r"vector 0 of 1 has length 0.0"):
-        index.search(np.zeros(D, np.float32), 1)
 
 
 def test_another_instance_loads_what_was_saved(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from index.verify import CollectionState, Problem, verify
 from tests.index.library import MODEL, document, rejected, reopened, vector_of, vectors_of
 from tests.index.writer import finish, start
 
+on_each_engine = pytest.mark.parametrize("milvus", ["embedded", "milvus"], indirect=True)
+
 
 def _add(collection: Collection, path: str, *passages: str) -> int:
     new = document(path, *passages)
@@ -51,6 +53,7 @@ def _run(catalog: Catalog, *statements: object) -> None:
             connection.execute(statement)  # type: ignore[call-overload]
 
 
+@on_each_engine
 def test_a_sound_home_has_no_problems_and_is_counted(stocked: Collection, catalog: Catalog) -> None:
     catalog.create("empty", MODEL)
     found = verify(catalog)
@@ -205,6 +208,7 @@ def test_what_cannot_be_mended_waits_for_its_file(stocked: Collection, catalog: 
     assert _problems(catalog) == []
 
 
+@on_each_engine
 def test_a_damaged_vector_is_waited_for_again(stocked: Collection, catalog: Catalog) -> None:
     _run(catalog, update(VectorRow).where(VectorRow.chunk_id == 6).values(data=b"\0" * 16))
     assert ("dense", "default", 1) in _problems(catalog)  # no index can be made of it
@@ -320,6 +324,7 @@ def test_a_damaged_file_is_told(sqlite_catalog: Catalog) -> None:
     assert (problem.kind, problem.collection) == ("database", None)
 
 
+@on_each_engine
 def test_an_index_that_disagrees_is_told(stocked: Collection, catalog: Catalog) -> None:
     """As if it had missed a change, or taken in one that never was."""
     stocked.remove(_add(stocked, "d.txt", "comes and goes"))
@@ -334,7 +339,7 @@ def test_an_index_that_disagrees_is_told(stocked: Collection, catalog: Catalog) 
         # With a number that the index has left behind.
         insert(ChangeRow).values(seq=free, collection_id=1, chunk_id=7, side="vector", op="upsert"),
     )
-    indexes = DerivedIndexes(catalog.home, catalog.database, catalog.collection("default"), 1)
+    indexes = DerivedIndexes(catalog.engine, catalog.database, catalog.collection("default"), 1)
     lexical = indexes.lexical()
     with lexical.updating():
         lexical.apply(lexical.applied, [3], [replace(indexes.feed.entries([4])[0], chunk_id=99)])
@@ -351,6 +356,7 @@ def test_an_index_that_disagrees_is_told(stocked: Collection, catalog: Catalog) 
         assert repair(elsewhere).problems == ()
 
 
+@on_each_engine
 def test_strays_and_leftovers_are_told_and_removed(stocked: Collection, catalog: Catalog) -> None:
     stocked.rebuild()
     stray = catalog.home / "indexes" / "of-nothing"
@@ -363,7 +369,7 @@ def test_strays_and_leftovers_are_told_and_removed(stocked: Collection, catalog:
     os.utime(upload, (0, 0))
     found = verify(catalog).problems
     assert found == (
-        Problem("files", None, "1 index folders of no collection (indexes/of-nothing)", 1),
+        Problem("files", None, "1 indexes of no collection (indexes/of-nothing)", 1),
         Problem("files", None, "1 files that were never finished (uploads/abc/.7.tmp)", 1),
     )
     assert repair(catalog).problems == ()
@@ -408,6 +414,7 @@ def test_another_process_that_writes_causes_no_alarm(stocked: Collection, catalo
         finish(writer)
 
 
+@on_each_engine
 def test_what_changes_between_the_rows_and_the_indexes_is_passed_over(
     stocked: Collection, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -429,6 +436,7 @@ def test_what_changes_between_the_rows_and_the_indexes_is_passed_over(
     assert between == []
 
 
+@on_each_engine
 def test_a_collection_dropped_meanwhile_is_no_problem(
     stocked: Collection, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -450,6 +458,7 @@ def test_repair_leaves_a_sound_home_as_it_is(stocked: Collection, catalog: Catal
     assert catalog.documents("default") == documents
 
 
+@on_each_engine
 def test_other_processes_learn_what_repair_has_done(stocked: Collection, catalog: Catalog) -> None:
     with reopened(catalog) as elsewhere:
         other = Collection.open(elsewhere, "default", MODEL)
