@@ -15,9 +15,10 @@ from index.tidy import tidy
 from rag import uploads
 from rag.encoders import Encoders
 from rag.errors import NotFound, UsageError
-from rag.ingest import Ingest, Outcome
+from rag.ingest import Intake, Outcome
 from rag.loaded import LoadedModels
 from rag.loaders.cleaning import clean, is_blank
+from rag.local_run import LocalRun
 from rag.readers import Readers
 from rag.records import ExtractedText, LibraryStatus
 from rag.settings import Settings
@@ -353,12 +354,13 @@ class Library:
     def _sources(self, paths: Sequence[Path], scratch: Path) -> Iterator[Source]:
         return sources(paths, self.settings.home, scratch, ocr=self.settings.ocr)
 
-    def _run(self, name: str, tags: Sequence[str], stop: Stop) -> Ingest:
+    def _run(self, name: str, tags: Sequence[str], stop: Stop) -> LocalRun:
         embedder = self.encoders.of(name)
         model = Model(self.encoders.name(name), embedder.fingerprint, embedder.dimensions)
         collection = Collection.open(self.catalog, name, model)
         named = [tag_name(tag) for tag in tags]
-        return Ingest(self.catalog, collection, embedder, self.load, stop=stop, tags=named)
+        intake = Intake(self.catalog, collection, tags=named)
+        return LocalRun(intake, embedder, self.load, stop=stop)
 
     def _removed(self, row: StoredDocument) -> Outcome:
         self.catalog.remove(row.id)
