@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from index import Catalog, Collection, Model, StoredDocument
 from index.errors import UnknownDocument
@@ -23,6 +23,10 @@ from rag.readers import Readers
 from rag.records import ExtractedText, LibraryStatus
 from rag.settings import Settings
 from rag.sources import Source, files, on_disk, sources, stored_path
+
+if TYPE_CHECKING:
+    from rag.ray_cluster import Cluster
+    from rag.ray_worker import Needed
 
 Stop = Callable[[], bool]
 
@@ -114,6 +118,7 @@ class Library:
         tags: Sequence[str] = (),
         stop: Stop = never,
         catch_up: bool = True,
+        cluster: "Cluster | None" = None,
     ) -> Iterator[Outcome]:
         """Add files and folders; each file's outcome as soon as it is stored.
 
@@ -125,11 +130,19 @@ class Library:
             tags: put on every document
             stop: asked between documents; what was done until then is kept
             catch_up: have the indexes take it in at the end, which the next search would have to do
+            cluster: reads and encodes; None: this process does
+
+        Raises:
+            EngineError: the cluster cannot do its part, and nothing was added; or it broke off.
         """
         name = collection or self.settings.collection
-        run = self._run(name, tags, stop)
+        intake, run = self._run(name, tags, stop)
         with tempfile.TemporaryDirectory(prefix="attest-") as scratch:
-            yield from run.run(self._sources(paths, Path(scratch)))
+            found = self._sources(paths, Path(scratch))
+            if cluster is None:
+                yield from run.run(found)
+            else:
+                yield from cluster.run(intake, self._needed(name), found, stop=stop)
         if not self.exists(name):  # nothing was there to be added, now or before
             return
         for _ in run.complete():
@@ -146,6 +159,7 @@ class Library:
         prune: bool = False,
         tags: Sequence[str] = (),
         stop: Stop = never,
+        cluster: "Cluster | None" = None,
     ) -> Iterator[Outcome]:
         """Bring the library to what a folder holds: as `ingest`, then what is gone.
 
@@ -157,13 +171,15 @@ class Library:
             prune: remove the documents whose files are gone
             tags: put on every document
             stop: asked between documents
+            cluster: as for `ingest`
 
         Raises:
             NotFound: there is no such folder; nothing was removed.
+            EngineError: as `ingest`.
         """
         (root,) = self.existing([folder])
         changed = [root] if only is None else only
-        yield from self.ingest(changed, collection, tags=tags, stop=stop)
+        yield from self.ingest(changed, collection, tags=tags, stop=stop, cluster=cluster)
         for key, _ in self.gone(root, collection) if prune else ():
             if stop():
                 return
@@ -226,7 +242,8 @@ class Library:
         """Make the vectors that are still missing; the number of chunks of each batch."""
         name = collection or self.settings.collection
         if self.exists(name) and self.catalog.waiting(name, limit=1):
-            yield from self._run(name, (), stop).complete()
+            _, run = self._run(name, (), stop)
+            yield from run.complete()
 
     def documents(self, collection: str | None = None) -> list[StoredDocument]:
         """Every file that the collection knows, by path; none if there is no such collection."""
@@ -354,13 +371,24 @@ class Library:
     def _sources(self, paths: Sequence[Path], scratch: Path) -> Iterator[Source]:
         return sources(paths, self.settings.home, scratch, ocr=self.settings.ocr)
 
-    def _run(self, name: str, tags: Sequence[str], stop: Stop) -> LocalRun:
+    def _run(self, name: str, tags: Sequence[str], stop: Stop) -> tuple[Intake, LocalRun]:
         embedder = self.encoders.of(name)
         model = Model(self.encoders.name(name), embedder.fingerprint, embedder.dimensions)
         collection = Collection.open(self.catalog, name, model)
         named = [tag_name(tag) for tag in tags]
         intake = Intake(self.catalog, collection, tags=named)
-        return LocalRun(intake, embedder, self.load, stop=stop)
+        return intake, LocalRun(intake, embedder, self.load, stop=stop)
+
+    def _needed(self, name: str) -> "Needed":
+        from rag.ray_worker import Needed, own_version
+
+        return Needed(
+            version=own_version(),
+            model=self.encoders.name(name),
+            fingerprint=self.encoders.of(name).fingerprint,
+            models_dir=str(self.settings.models_dir),
+            ocr=self.settings.ocr,
+        )
 
     def _removed(self, row: StoredDocument) -> Outcome:
         self.catalog.remove(row.id)

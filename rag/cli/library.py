@@ -8,11 +8,14 @@ import typer
 
 from rag.cli.options import (
     STOPPED,
+    Address,
     Collection,
+    Engine,
     Home,
     Json,
     Tags,
     assistant,
+    cluster,
     show,
     stoppable,
 )
@@ -31,6 +34,8 @@ def add(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
     tags: Tags = None,
     ocr: Ocr = None,
+    engine: Engine = "local",
+    address: Address = None,
     collection: Collection = None,
     home: Home = None,
     as_json: Json = False,
@@ -38,10 +43,14 @@ def add(
     """Add files and folders to the library."""
     from rag import progress
 
-    with assistant(home, collection, ocr=ocr) as attest, stoppable() as stop:
+    with (
+        cluster(engine, address, home) as machines,
+        assistant(home, collection, ocr=ocr) as attest,
+        stoppable() as stop,
+    ):
         given = attest.existing(paths)
         total = attest.count_files(given)
-        outcomes = attest.ingest(given, tags=tags or (), stop=stop)
+        outcomes = attest.ingest(given, tags=tags or (), stop=stop, cluster=machines)
         done = _told(progress.ingesting(outcomes, total, "adding"), as_json)
         _end(done, stopped=stop())
 
@@ -56,6 +65,8 @@ def sync(
     ] = False,
     tags: Tags = None,
     ocr: Ocr = None,
+    engine: Engine = "local",
+    address: Address = None,
     collection: Collection = None,
     home: Home = None,
     as_json: Json = False,
@@ -64,9 +75,13 @@ def sync(
     from rag import progress
     from rag.watch import watched
 
-    with assistant(home, collection, ocr=ocr) as attest, stoppable() as stop:
+    with (
+        cluster(engine, address, home) as machines,
+        assistant(home, collection, ocr=ocr) as attest,
+        stoppable() as stop,
+    ):
         total = attest.count_files(attest.existing([folder]))
-        outcomes = attest.sync(folder, prune=prune, tags=tags or (), stop=stop)
+        outcomes = attest.sync(folder, prune=prune, tags=tags or (), stop=stop, cluster=machines)
         done = _told(progress.ingesting(outcomes, total, "syncing"), as_json)
         gone = [] if prune or stop() else attest.gone(folder)
         if gone:
@@ -74,7 +89,9 @@ def sync(
                 f"{len(gone)} documents have no file any more: --prune removes them", err=True
             )
         if watch:
-            for some in watched(attest, folder, prune=prune, tags=tags or (), stop=stop):
+            for some in watched(
+                attest, folder, prune=prune, tags=tags or (), stop=stop, cluster=machines
+            ):
                 _told(some, as_json)
         _end(done, stopped=stop() and not watch)
 
