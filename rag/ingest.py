@@ -7,7 +7,7 @@ one replaces its earlier version when its vectors are ready.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -83,12 +83,13 @@ class Intake:
 
     def examine(self, source: Source) -> Outcome | Examined:
         """What became of a file that need not be read, or that it has to be."""
+        if source.as_before or source.missing is not None:
+            return self._not_opened(source)
         try:
             content = Content("", 0, "") if source.file is None else content_of(source.file)
         except OSError as error:
-            here = self.collection.known(source.path, "").here
             reason = f"it cannot be opened: {error.strerror or error}"
-            return Outcome(source.path, here.id if here else None, "failed", reason=reason)
+            return self._not_opened(replace(source, missing=reason))
         if source.refused is not None:
             return self._rejected(source, content, source.refused)
         known = self.collection.known(source.path, content.sha256)
@@ -138,6 +139,16 @@ class Intake:
         vectors = tuple(known.get(key) for key in keys)
         texts = zip(reading.encoded, vectors, strict=True)
         return Changed(document, vectors, tuple(text for text, have in texts if have is None))
+
+    def _not_opened(self, source: Source) -> Outcome:
+        """What is in the library stays as it is."""
+        here = self.collection.known(source.path, "").here
+        if source.missing is not None or here is None:
+            reason = source.missing or "it was removed meanwhile: run the command again"
+            return Outcome(source.path, here.id if here else None, "failed", reason=reason)
+        done = _of(here, "unchanged" if here.status == "indexed" else here.status)
+        self._tag(done)
+        return done
 
     def _done(self, source: Source, content: Content, known: Known) -> Outcome | None:
         """What became of a file whose content the library has already."""

@@ -23,6 +23,7 @@ from rag.readers import Readers
 from rag.records import ExtractedText, LibraryStatus
 from rag.settings import Settings
 from rag.sources import Source, files, on_disk, sources, stored_path
+from rag.stores import Store, StoredObject
 
 if TYPE_CHECKING:
     from rag.ray_cluster import Cluster
@@ -135,24 +136,18 @@ class Library:
         Raises:
             EngineError: the cluster cannot do its part, and nothing was added; or it broke off.
         """
-        name = collection or self.settings.collection
-        intake, run = self._run(name, tags, stop)
-        with tempfile.TemporaryDirectory(prefix="attest-") as scratch:
-            found = self._sources(paths, Path(scratch))
-            if cluster is None:
-                yield from run.run(found)
-            else:
-                yield from cluster.run(intake, self._needed(name), found, stop=stop)
-        if not self.exists(name):  # nothing was there to be added, now or before
-            return
-        for _ in run.complete():
-            pass
-        if catch_up and not stop():
-            self.opened(name).catch_up()
+        yield from self._ingest(
+            lambda scratch: self._sources(paths, scratch),
+            collection,
+            tags=tags,
+            stop=stop,
+            catch_up=catch_up,
+            cluster=cluster,
+        )
 
     def sync(
         self,
-        folder: str | Path,
+        folder: str | Path | Store,
         collection: str | None = None,
         *,
         only: Sequence[Path] | None = None,
@@ -165,7 +160,8 @@ class Library:
 
         Args:
             folder: its files are added, updated or left; one that was renamed is cited by its
-                new name, and is not read again
+                new name, and is not read again. Of a store, an object of the size and time that
+                it had is not fetched again
             collection: where to
             only: the files that may have changed, where that is known
             prune: remove the documents whose files are gone
@@ -177,20 +173,34 @@ class Library:
             NotFound: there is no such folder; nothing was removed.
             EngineError: as `ingest`.
         """
-        (root,) = self.existing([folder])
-        changed = [root] if only is None else only
-        yield from self.ingest(changed, collection, tags=tags, stop=stop, cluster=cluster)
-        for key, _ in self.gone(root, collection) if prune else ():
+        if isinstance(folder, Store):
+            yield from self._ingest(
+                lambda scratch: self._objects(folder, scratch, collection),
+                collection,
+                tags=tags,
+                stop=stop,
+                cluster=cluster,
+            )
+        else:
+            (root,) = self.existing([folder])
+            changed = [root] if only is None else only
+            yield from self.ingest(changed, collection, tags=tags, stop=stop, cluster=cluster)
+        for key, _ in self.gone(folder, collection) if prune else ():
             if stop():
                 return
             with suppress(UnknownDocument):  # removed by somebody else
                 yield self._removed(self.catalog.document(key))
 
-    def gone(self, folder: str | Path, collection: str | None = None) -> list[tuple[int, str]]:
+    def gone(
+        self, folder: str | Path | Store, collection: str | None = None
+    ) -> list[tuple[int, str]]:
         """Ids and paths of the documents of a folder whose files are not there any more."""
         name = collection or self.settings.collection
         if not self.exists(name):
             return []
+        if isinstance(folder, Store):
+            under = self.catalog.paths_under(name, folder.url)
+            return [(key, path) for key, path in under if not folder.holds(path)]
         under = self.catalog.paths_under(name, stored_path(Path(folder)))
         return [(key, path) for key, path in under if on_disk(path) is None]
 
@@ -367,6 +377,43 @@ class Library:
             LoadError: it cannot be read; the message is the reason.
         """
         return self._readers.load(file, ocr=self.settings.ocr)
+
+    def _ingest(
+        self,
+        sources: Callable[[Path], Iterator[Source]],
+        collection: str | None,
+        *,
+        tags: Sequence[str],
+        stop: Stop,
+        catch_up: bool = True,
+        cluster: "Cluster | None",
+    ) -> Iterator[Outcome]:
+        """Args: as of `ingest`; `sources` takes a folder for what is unpacked and fetched."""
+        name = collection or self.settings.collection
+        intake, run = self._run(name, tags, stop)
+        with tempfile.TemporaryDirectory(prefix="attest-") as scratch:
+            found = sources(Path(scratch))
+            if cluster is None:
+                yield from run.run(found)
+            else:
+                yield from cluster.run(intake, self._needed(name), found, stop=stop)
+        if not self.exists(name):  # nothing was there to be added, now or before
+            return
+        for _ in run.complete():
+            pass
+        if catch_up and not stop():
+            self.opened(name).catch_up()
+
+    def _objects(self, store: Store, scratch: Path, collection: str | None) -> Iterator[Source]:
+        name = collection or self.settings.collection
+
+        def same(each: StoredObject, modified: str) -> bool:
+            if not self.exists(name):
+                return False
+            here = self.catalog.known(name, each.url, "").here
+            return here is not None and (here.size, here.modified) == (each.size, modified)
+
+        return store.sources(scratch, same, ocr=self.settings.ocr)
 
     def _sources(self, paths: Sequence[Path], scratch: Path) -> Iterator[Source]:
         return sources(paths, self.settings.home, scratch, ocr=self.settings.ocr)

@@ -7,7 +7,7 @@ Nothing here knows Ray, or writes anything: whatever is done twice, after a kill
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,7 @@ class Shipped:
     number: int
     name: str  # of the file
     path: str
-    content: bytes | LoadError
+    content: bytes | LoadError = field(repr=False)  # Ray logs what it sees of an object
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class Part:
     number: int
     index: int  # of this part
     last: bool
-    vectors: NDArray[np.float32]  # (n, d), of the chunks behind those of the part before
-    read: tuple[ExtractedText, Reading] | LoadError | None  # with the first part only
+    vectors: NDArray[np.float32] = field(repr=False)  # (n, d), of the chunks behind the last part's
+    read: tuple[ExtractedText, Reading] | LoadError | None = field(repr=False)  # with the first
 
 
 def own_version() -> str:

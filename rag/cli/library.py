@@ -56,7 +56,10 @@ def add(
 
 
 def sync(
-    folder: Annotated[Path, typer.Argument(help="A folder, whose files the library follows.")],
+    folder: Annotated[
+        str,
+        typer.Argument(help="A folder, whose files the library follows, or a URL: s3://bucket/…"),
+    ],
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove documents whose files are gone.")
     ] = False,
@@ -73,24 +76,32 @@ def sync(
 ) -> None:
     """Bring the library to what a folder holds now."""
     from rag import progress
+    from rag.errors import UsageError
+    from rag.stores import Store, is_url
     from rag.watch import watched
 
+    if watch and is_url(folder):
+        raise UsageError("--watch follows a folder of this machine: run sync again for a URL")
     with (
         cluster(engine, address, home) as machines,
         assistant(home, collection, ocr=ocr) as attest,
         stoppable() as stop,
     ):
-        total = attest.count_files(attest.existing([folder]))
-        outcomes = attest.sync(folder, prune=prune, tags=tags or (), stop=stop, cluster=machines)
+        if is_url(folder):
+            place: Path | Store = Store.open(folder, ocr=attest.settings.ocr)
+        else:
+            (place,) = attest.existing([folder])
+        outcomes = attest.sync(place, prune=prune, tags=tags or (), stop=stop, cluster=machines)
+        total = attest.count_files([place]) if isinstance(place, Path) else len(place.objects)
         done = _told(progress.ingesting(outcomes, total, "syncing"), as_json)
-        gone = [] if prune or stop() else attest.gone(folder)
+        gone = [] if prune or stop() else attest.gone(place)
         if gone:
             typer.echo(
                 f"{len(gone)} documents have no file any more: --prune removes them", err=True
             )
-        if watch:
+        if watch and isinstance(place, Path):
             for some in watched(
-                attest, folder, prune=prune, tags=tags or (), stop=stop, cluster=machines
+                attest, place, prune=prune, tags=tags or (), stop=stop, cluster=machines
             ):
                 _told(some, as_json)
         _end(done, stopped=stop() and not watch)
