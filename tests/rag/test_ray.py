@@ -300,7 +300,7 @@ def test_a_killed_worker_and_a_killed_node_lose_and_double_nothing(
     assert [(Path(o.path).name, o.status) for o in told] == [(name, "added") for name in texts]
     rows = attest.documents()
     assert {Path(row.path).name: attest.text(row.id) for row in rows} == {
-        name: text.strip() for name, text in texts.items()
+        name: text for name, text in texts.items()
     }
     status = attest.status()
     assert (len(rows), status.chunks, status.vectors, status.pending) == (5000, 5000, 5000, 0)
