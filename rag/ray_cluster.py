@@ -146,7 +146,7 @@ def _dataset(packs: Sequence[Sequence[Listed]], needed: Needed) -> "Dataset":
     shipped = listed.map(
         lambda row: {"files": ship(row["files"])},
         num_cpus=0,
-        concurrency=_SHIPPING,
+        concurrency=min(_SHIPPING, len(packs)),
         label_selector={"ray.io/node-id": here},  # where the files are
     )
     return shipped.map_batches(

@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,14 +21,12 @@ from rag.errors import EngineError
 from rag.ingest import Intake, Outcome
 from rag.library import Stop
 from rag.loaders import load
+from rag.ray_cluster import Cluster, connected
 from rag.ray_run import Parts, RayRun
 from rag.ray_worker import Listed, Needed, Part, own_version, prepare, ship
 from rag.sources import Source
 from tests.builders import spelling_encoder
 from tests.rag.conftest import Ran
-
-if TYPE_CHECKING:
-    from rag.ray_cluster import Cluster
 
 SAMPLES = Path(__file__).parents[2] / "samples/library"
 STORE = 100 << 20  # bytes of shared memory; Ray takes no less than 78 MB
@@ -59,7 +57,7 @@ class InProcess:
         )
 
 
-def in_process(embedder: Embedder, again: Callable[[Parts], Parts] | None = None) -> "Cluster":
+def in_process(embedder: Embedder, again: Callable[[Parts], Parts] | None = None) -> Cluster:
     return cast("Cluster", InProcess(embedder, again))
 
 
@@ -98,7 +96,7 @@ def _vectors(attest: Assistant) -> tuple[list[tuple[str, int, str]], NDArray[np.
     return [keys[i] for i in order], found.rows[order]
 
 
-def _assert_same(cluster: "Cluster", folder: Path, encoder: Path) -> None:
+def _assert_same(cluster: Cluster, folder: Path, encoder: Path) -> None:
     """Both engines take a folder in, and what has changed in it then."""
     homes = [
         Settings(home=folder.parent / name, encoder=str(encoder), threads=1)
@@ -131,8 +129,8 @@ def test_it_takes_in_what_the_local_engine_takes_in(
 
 
 @pytest.mark.slow
-def test_so_it_does_on_ray(mixed: Path, encoder_folder: Path) -> None:
-    with _ray() as cluster:
+def test_so_it_does_on_ray(mixed: Path, encoder_folder: Path, ray_here: None) -> None:
+    with connected(None, threads=1) as cluster:
         _assert_same(cluster, mixed, encoder_folder)
 
 
@@ -221,8 +219,7 @@ def test_without_ray_it_says_what_to_install(
 
 
 @pytest.mark.slow
-def test_the_command_line_runs_on_ray(run: Callable[..., Ran], shelf: Path) -> None:
-    pytest.importorskip("ray")
+def test_the_command_line_runs_on_ray(run: Callable[..., Ran], shelf: Path, ray_here: None) -> None:
     (shelf / "broken.pdf").write_bytes(b"%PDF-1.7 and no more")
     try:
         ran = run("sync", shelf, "--engine", "ray", "--json")
@@ -234,27 +231,23 @@ def test_the_command_line_runs_on_ray(run: Callable[..., Ran], shelf: Path) -> N
     assert ran.err.strip() == ""
 
 
-@contextmanager
-def _ray(address: str | None = None) -> Iterator["Cluster"]:
+@pytest.fixture
+def ray_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray, which reads these as it is first imported: quiet, and on 127.0.0.1."""
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
     pytest.importorskip("ray")
-    from rag.ray_cluster import connected
-
-    with connected(address, threads=1) as cluster:
-        yield cluster
 
 
 @contextmanager
-def _two_nodes(**second: Any) -> Iterator[Any]:
+def _two_nodes() -> Iterator[Any]:
     """Two nodes of one core each, on this machine: the head, and one that may die."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # 127.0.0.1
-    pytest.importorskip("ray")
     from ray.cluster_utils import Cluster as Nodes
 
     node = {"num_cpus": 1, "object_store_memory": STORE}
     nodes = Nodes(initialize_head=True, head_node_args=node | {"include_dashboard": False})
     try:
-        nodes.second = nodes.add_node(**node, **second)
+        nodes.second = nodes.add_node(**node)
         yield nodes
     finally:
         nodes.shutdown()
@@ -286,11 +279,11 @@ def _kill_a_worker(nodes: Any) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 def test_a_killed_worker_and_a_killed_node_lose_and_double_nothing(
-    attest: Assistant, tmp_path: Path
+    attest: Assistant, tmp_path: Path, ray_here: None
 ) -> None:
     texts = _documents(tmp_path / "in", 5_000)
     told: list[Outcome] = []
-    with _two_nodes() as nodes, _ray(nodes.address) as cluster:
+    with _two_nodes() as nodes, connected(nodes.address, threads=1) as cluster:
         for outcome in attest.sync(tmp_path / "in", cluster=cluster):
             told.append(outcome)
             if len(told) == 500:
@@ -299,9 +292,7 @@ def test_a_killed_worker_and_a_killed_node_lose_and_double_nothing(
                 nodes.remove_node(nodes.second, allow_graceful=False)
     assert [(Path(o.path).name, o.status) for o in told] == [(name, "added") for name in texts]
     rows = attest.documents()
-    assert {Path(row.path).name: attest.text(row.id) for row in rows} == {
-        name: text for name, text in texts.items()
-    }
+    assert {Path(row.path).name: attest.text(row.id) for row in rows} == texts
     status = attest.status()
     assert (len(rows), status.chunks, status.vectors, status.pending) == (5000, 5000, 5000, 0)
     assert not attest.verify().problems
@@ -309,12 +300,16 @@ def test_a_killed_worker_and_a_killed_node_lose_and_double_nothing(
 
 @pytest.mark.slow
 def test_a_node_that_lacks_something_is_named_before_anything_is_written(
-    settings: Settings, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: Settings,
+    shelf: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ray_here: None,
 ) -> None:
     model = spelling_encoder(tmp_path / "model", seed=1)
     with (
         _two_nodes() as nodes,
-        _ray(nodes.address) as cluster,
+        connected(nodes.address, threads=1) as cluster,
         Assistant.open(settings.model_copy(update={"encoder": str(model)})) as attest,
     ):
         attest.encoders.of("default")  # loaded here, and gone from then on
