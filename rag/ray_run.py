@@ -8,6 +8,7 @@ file is taken in twice.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,27 +93,24 @@ class RayRun:
             return self._intake.refuse(examined, first.read)
         assert first.read is not None
         item = self._intake.take(examined, *first.read)
-        made = [first.vectors]
-        self._add_vectors(item, 0, first.vectors)
-        done = len(first.vectors)
-        for part in parts:
-            if self._stop():
+        made: list[NDArray[np.float32]] = []  # of a changed document, which is stored as a whole
+        done = 0
+        for part in chain([first], parts):
+            if part.index and self._stop():
                 return None
-            self._add_vectors(item, done, part.vectors)
-            made.append(part.vectors)
+            if isinstance(item, Added) and len(part.vectors):
+                ids = item.ids[done : done + len(part.vectors)]
+                self._intake.collection.add_vectors(ids, part.vectors)
+            elif isinstance(item, Changed):
+                made.append(part.vectors)
             done += len(part.vectors)
-        return item if isinstance(item, Outcome) else self._finished(item, np.concatenate(made))
+        return item if isinstance(item, Outcome) else self._finished(item, made)
 
-    def _add_vectors(
-        self, item: Outcome | Added | Changed, at: int, vectors: NDArray[np.float32]
-    ) -> None:
-        if isinstance(item, Added) and len(vectors):
-            self._intake.collection.add_vectors(item.ids[at : at + len(vectors)], vectors)
-
-    def _finished(self, item: Added | Changed, made: NDArray[np.float32]) -> Outcome:
-        if isinstance(item, Changed):  # a passage that did not change keeps the vector that it has
-            made = made[[have is None for have in item.vectors]]
-        return self._intake.finish(item, made)
+    def _finished(self, item: Added | Changed, made: Sequence[NDArray[np.float32]]) -> Outcome:
+        if isinstance(item, Added):
+            return self._intake.finish(item, np.empty((0, 0), np.float32))
+        lacking = [have is None for have in item.vectors]  # the others keep the vector they have
+        return self._intake.finish(item, np.concatenate(made)[lacking])
 
 
 class _InOrder:
