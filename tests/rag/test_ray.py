@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -125,6 +126,12 @@ def _assert_same(cluster: Cluster, folder: Path, encoder: Path) -> None:
 def test_it_takes_in_what_the_local_engine_takes_in(
     mixed: Path, encoder_folder: Path, embedder: Embedder
 ) -> None:
+    """Two samples of a kind are enough here; on Ray it is all of them."""
+    kinds = Counter[str]()
+    for file in sorted(mixed.rglob("*/*")):
+        kinds[file.suffix] += 1
+        if file.is_file() and kinds[file.suffix] > 2:
+            file.unlink()
     _assert_same(in_process(embedder), mixed, encoder_folder)
 
 
@@ -236,6 +243,7 @@ def ray_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray, which reads these as it is first imported: quiet, and on 127.0.0.1."""
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    monkeypatch.setenv("RAY_worker_niceness", "0")  # else a busy machine starves its workers
     pytest.importorskip("ray")
 
 
