@@ -7,7 +7,7 @@
     ├── TooLong          exit 1   HTTP 413   more than fits; the message names both numbers
     ├── Unreadable       exit 1   HTTP 422   a named file that cannot be read
     ├── FetchError       exit 1   HTTP 502   a model that no source would give
-    └── EngineError      exit 1   HTTP 502   a generator that cannot be asked or breaks off
+    └── EngineError      exit 1   HTTP 502   a generator, cluster or store that breaks off
 
 The message is for the person at the keyboard: it names the numbers and the remedy. The command
 line exits with `exit_code`, the HTTP service answers with `http_status`.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from index import Catalog, Collection, Model, StoredDocument
 from index.errors import UnknownDocument
@@ -15,13 +15,19 @@ from index.tidy import tidy
 from rag import uploads
 from rag.encoders import Encoders
 from rag.errors import NotFound, UsageError
-from rag.ingest import Ingest, Outcome
+from rag.ingest import Intake, Outcome
 from rag.loaded import LoadedModels
 from rag.loaders.cleaning import clean, is_blank
+from rag.local_run import LocalRun
 from rag.readers import Readers
 from rag.records import ExtractedText, LibraryStatus
 from rag.settings import Settings
 from rag.sources import Source, files, on_disk, sources, stored_path
+from rag.stores import Store, StoredObject
+
+if TYPE_CHECKING:
+    from rag.ray_cluster import Cluster
+    from rag.ray_worker import Needed
 
 Stop = Callable[[], bool]
 
@@ -113,6 +119,7 @@ class Library:
         tags: Sequence[str] = (),
         stop: Stop = never,
         catch_up: bool = True,
+        cluster: "Cluster | None" = None,
     ) -> Iterator[Outcome]:
         """Add files and folders; each file's outcome as soon as it is stored.
 
@@ -124,56 +131,76 @@ class Library:
             tags: put on every document
             stop: asked between documents; what was done until then is kept
             catch_up: have the indexes take it in at the end, which the next search would have to do
+            cluster: reads and encodes; None: this process does
+
+        Raises:
+            EngineError: the cluster cannot do its part, and nothing was added; or it broke off.
         """
-        name = collection or self.settings.collection
-        run = self._run(name, tags, stop)
-        with tempfile.TemporaryDirectory(prefix="attest-") as scratch:
-            yield from run.run(self._sources(paths, Path(scratch)))
-        if not self.exists(name):  # nothing was there to be added, now or before
-            return
-        for _ in run.complete():
-            pass
-        if catch_up and not stop():
-            self.opened(name).catch_up()
+        yield from self._ingest(
+            lambda scratch: self._sources(paths, scratch),
+            collection,
+            tags=tags,
+            stop=stop,
+            catch_up=catch_up,
+            cluster=cluster,
+        )
 
     def sync(
         self,
-        folder: str | Path,
+        folder: str | Path | Store,
         collection: str | None = None,
         *,
         only: Sequence[Path] | None = None,
         prune: bool = False,
         tags: Sequence[str] = (),
         stop: Stop = never,
+        cluster: "Cluster | None" = None,
     ) -> Iterator[Outcome]:
         """Bring the library to what a folder holds: as `ingest`, then what is gone.
 
         Args:
             folder: its files are added, updated or left; one that was renamed is cited by its
-                new name, and is not read again
+                new name, and is not read again. Of a store, an object of the size and time that
+                it had is not fetched again
             collection: where to
             only: the files that may have changed, where that is known
             prune: remove the documents whose files are gone
             tags: put on every document
             stop: asked between documents
+            cluster: as for `ingest`
 
         Raises:
             NotFound: there is no such folder; nothing was removed.
+            EngineError: as `ingest`.
         """
-        (root,) = self.existing([folder])
-        changed = [root] if only is None else only
-        yield from self.ingest(changed, collection, tags=tags, stop=stop)
-        for key, _ in self.gone(root, collection) if prune else ():
+        if isinstance(folder, Store):
+            yield from self._ingest(
+                lambda scratch: self._objects(folder, scratch, collection),
+                collection,
+                tags=tags,
+                stop=stop,
+                cluster=cluster,
+            )
+        else:
+            (root,) = self.existing([folder])
+            changed = [root] if only is None else only
+            yield from self.ingest(changed, collection, tags=tags, stop=stop, cluster=cluster)
+        for key, _ in self.gone(folder, collection) if prune else ():
             if stop():
                 return
             with suppress(UnknownDocument):  # removed by somebody else
                 yield self._removed(self.catalog.document(key))
 
-    def gone(self, folder: str | Path, collection: str | None = None) -> list[tuple[int, str]]:
+    def gone(
+        self, folder: str | Path | Store, collection: str | None = None
+    ) -> list[tuple[int, str]]:
         """Ids and paths of the documents of a folder whose files are not there any more."""
         name = collection or self.settings.collection
         if not self.exists(name):
             return []
+        if isinstance(folder, Store):
+            under = self.catalog.paths_under(name, folder.url)
+            return [(key, path) for key, path in under if not folder.holds(path)]
         under = self.catalog.paths_under(name, stored_path(Path(folder)))
         return [(key, path) for key, path in under if on_disk(path) is None]
 
@@ -225,7 +252,8 @@ class Library:
         """Make the vectors that are still missing; the number of chunks of each batch."""
         name = collection or self.settings.collection
         if self.exists(name) and self.catalog.waiting(name, limit=1):
-            yield from self._run(name, (), stop).complete()
+            _, run = self._run(name, (), stop)
+            yield from run.complete()
 
     def documents(self, collection: str | None = None) -> list[StoredDocument]:
         """Every file that the collection knows, by path; none if there is no such collection."""
@@ -350,16 +378,65 @@ class Library:
         """
         return self._readers.load(file, ocr=self.settings.ocr)
 
+    def _ingest(
+        self,
+        sources: Callable[[Path], Iterator[Source]],
+        collection: str | None,
+        *,
+        tags: Sequence[str],
+        stop: Stop,
+        catch_up: bool = True,
+        cluster: "Cluster | None",
+    ) -> Iterator[Outcome]:
+        """Args: as of `ingest`; `sources` takes a folder for what is unpacked and fetched."""
+        name = collection or self.settings.collection
+        intake, run = self._run(name, tags, stop)
+        with tempfile.TemporaryDirectory(prefix="attest-") as scratch:
+            found = sources(Path(scratch))
+            if cluster is None:
+                yield from run.run(found)
+            else:
+                yield from cluster.run(intake, self._needed(name), found, stop=stop)
+        if not self.exists(name):  # nothing was there to be added, now or before
+            return
+        for _ in run.complete():
+            pass
+        if catch_up and not stop():
+            self.opened(name).catch_up()
+
+    def _objects(self, store: Store, scratch: Path, collection: str | None) -> Iterator[Source]:
+        name = collection or self.settings.collection
+
+        def same(each: StoredObject, modified: str) -> bool:
+            if not self.exists(name):
+                return False
+            here = self.catalog.known(name, each.url, "").here
+            return here is not None and (here.size, here.modified) == (each.size, modified)
+
+        return store.sources(scratch, same, ocr=self.settings.ocr)
+
     def _sources(self, paths: Sequence[Path], scratch: Path) -> Iterator[Source]:
         return sources(paths, self.settings.home, scratch, ocr=self.settings.ocr)
 
-    def _run(self, name: str, tags: Sequence[str], stop: Stop) -> Ingest:
+    def _run(self, name: str, tags: Sequence[str], stop: Stop) -> tuple[Intake, LocalRun]:
         embedder = self.encoders.of(name)
         model = Model(self.encoders.name(name), embedder.fingerprint, embedder.dimensions)
         collection = Collection.open(self.catalog, name, model)
         collection.check()
         named = [tag_name(tag) for tag in tags]
-        return Ingest(self.catalog, collection, embedder, self.load, stop=stop, tags=named)
+        intake = Intake(self.catalog, collection, tags=named)
+        return intake, LocalRun(intake, embedder, self.load, stop=stop)
+
+    def _needed(self, name: str) -> "Needed":
+        from rag.ray_worker import Needed, own_version
+
+        return Needed(
+            version=own_version(),
+            model=self.encoders.name(name),
+            fingerprint=self.encoders.of(name).fingerprint,
+            models_dir=str(self.settings.models_dir),
+            ocr=self.settings.ocr,
+        )
 
     def _removed(self, row: StoredDocument) -> Outcome:
         self.catalog.remove(row.id)

@@ -1,15 +1,20 @@
 """A text as the library takes it in: its chunks, and what the encoder reads of each."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from index.records import Chunk, StoredText
 from index.titles import found_title
 from rag.chunking import chunk, encoded_text
+from rag.loaders.names import shown_name
 from rag.records import ExtractedText, Page, Section
 
 if TYPE_CHECKING:
     from encoder import Embedder
+
+Load = Callable[[Path], ExtractedText]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +24,22 @@ class Reading:
     title: str  # found in the document, else ""
     chunks: tuple[Chunk, ...]
     encoded: tuple[str, ...]  # one a chunk, within the encoder's limit
+
+
+def read(file: Path, path: str, load: Load) -> ExtractedText:
+    """The text of a file as it is catalogued.
+
+    A text without a title is called after its catalogued name, whatever its file is called.
+
+    Args:
+        file: where it lies
+        path: the name that it is catalogued under
+
+    Raises:
+        LoadError: it cannot be read; the message is the reason.
+    """
+    text = load(file)
+    return replace(text, title=Path(path).stem) if text.title == shown_name(file.stem) else text
 
 
 def cut(text: ExtractedText, path: str, embedder: "Embedder") -> Reading:

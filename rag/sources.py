@@ -18,10 +18,12 @@ _BLOCK = 1 << 20  # bytes hashed at a time
 class Source:
     """A file to be taken in."""
 
-    file: Path | None  # where it is opened; None for a member of an archive that was refused
+    file: Path | None  # where it is opened; None where there is nothing to open
     path: str  # the name that it is catalogued under
     refused: LoadError | None = None  # known before it is read: why it cannot be
-    temporary: bool = False  # unpacked: to be deleted when it was read
+    temporary: bool = False  # unpacked or fetched: to be deleted when it was read
+    as_before: bool = False  # known to hold what it held the last time, and not fetched again
+    missing: str | None = None  # why there is nothing to open, this time
 
     def discard(self) -> None:
         if self.temporary and self.file is not None:
@@ -66,13 +68,13 @@ def sources(
     """
     for file in files(paths, home, ocr=ocr):
         if file.suffix.lower() == ".zip" and file.is_file():
-            yield from _members(file, scratch, ocr=ocr)
+            yield from members(file, stored_path(file), scratch, ocr=ocr)
         else:
             yield Source(file, stored_path(file))
 
 
-def _members(archive: Path, scratch: Path, *, ocr: bool) -> Iterator[Source]:
-    name = stored_path(archive)
+def members(archive: Path, name: str, scratch: Path, *, ocr: bool) -> Iterator[Source]:
+    """The files of an archive that is catalogued under a name, unpacked."""
     into = scratch / hashlib.sha256(name.encode()).hexdigest()[:16]
     into.mkdir(exist_ok=True)
     try:
@@ -112,7 +114,7 @@ def on_disk(path: str) -> Path | None:
     taken to be there.
     """
     whole = Path(path)
-    if whole.exists():
+    if "://" in path or whole.exists():  # an object in a store is not looked for
         return whole
     found = Path(whole.anchor)
     for name in whole.parts[1:]:

@@ -11,13 +11,20 @@ from rag.loaders.names import is_junk
 if TYPE_CHECKING:
     from rag.ingest import Outcome
     from rag.library import Library, Stop
+    from rag.ray_cluster import Cluster
 
 _QUIET_MS = 800  # a file is read when nothing has been written for this long
 _LOOK_MS = 400  # how soon a stop is noticed
 
 
 def watched(
-    library: "Library", folder: Path, *, prune: bool, tags: Sequence[str], stop: "Stop"
+    library: "Library",
+    folder: Path,
+    *,
+    prune: bool,
+    tags: Sequence[str],
+    stop: "Stop",
+    cluster: "Cluster | None" = None,
 ) -> "Iterator[Iterator[Outcome]]":
     """The outcomes of each burst of changes in a folder, until `stop`."""
     from watchfiles import watch
@@ -37,7 +44,9 @@ def watched(
         changed = sorted(path for _, path in burst)
         if changed:
             there = [Path(path) for path in changed if _counts(path, folder, suffixes)]
-            yield library.sync(folder, only=there, prune=prune, tags=tags, stop=stop)
+            yield library.sync(
+                folder, only=there, prune=prune, tags=tags, stop=stop, cluster=cluster
+            )
 
 
 def _counts(path: str, folder: Path, suffixes: frozenset[str]) -> bool:

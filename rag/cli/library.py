@@ -8,11 +8,14 @@ import typer
 
 from rag.cli.options import (
     STOPPED,
+    Address,
     Collection,
+    Engine,
     Home,
     Json,
     Tags,
     assistant,
+    cluster,
     show,
     stoppable,
 )
@@ -31,6 +34,8 @@ def add(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
     tags: Tags = None,
     ocr: Ocr = None,
+    engine: Engine = "local",
+    address: Address = None,
     collection: Collection = None,
     home: Home = None,
     as_json: Json = False,
@@ -38,16 +43,23 @@ def add(
     """Add files and folders to the library."""
     from rag import progress
 
-    with assistant(home, collection, ocr=ocr) as attest, stoppable() as stop:
+    with (
+        cluster(engine, address, home) as machines,
+        assistant(home, collection, ocr=ocr) as attest,
+        stoppable() as stop,
+    ):
         given = attest.existing(paths)
         total = attest.count_files(given)
-        outcomes = attest.ingest(given, tags=tags or (), stop=stop)
+        outcomes = attest.ingest(given, tags=tags or (), stop=stop, cluster=machines)
         done = _told(progress.ingesting(outcomes, total, "adding"), as_json)
         _end(done, stopped=stop())
 
 
 def sync(
-    folder: Annotated[Path, typer.Argument(help="A folder, whose files the library follows.")],
+    folder: Annotated[
+        str,
+        typer.Argument(help="A folder, whose files the library follows, or a URL: s3://bucket/…"),
+    ],
     prune: Annotated[
         bool, typer.Option("--prune", help="Remove documents whose files are gone.")
     ] = False,
@@ -56,25 +68,41 @@ def sync(
     ] = False,
     tags: Tags = None,
     ocr: Ocr = None,
+    engine: Engine = "local",
+    address: Address = None,
     collection: Collection = None,
     home: Home = None,
     as_json: Json = False,
 ) -> None:
     """Bring the library to what a folder holds now."""
     from rag import progress
+    from rag.errors import UsageError
+    from rag.stores import Store, is_url
     from rag.watch import watched
 
-    with assistant(home, collection, ocr=ocr) as attest, stoppable() as stop:
-        total = attest.count_files(attest.existing([folder]))
-        outcomes = attest.sync(folder, prune=prune, tags=tags or (), stop=stop)
+    if watch and is_url(folder):
+        raise UsageError("--watch follows a folder of this machine: run sync again for a URL")
+    with (
+        cluster(engine, address, home) as machines,
+        assistant(home, collection, ocr=ocr) as attest,
+        stoppable() as stop,
+    ):
+        if is_url(folder):
+            place: Path | Store = Store.open(folder, ocr=attest.settings.ocr)
+        else:
+            (place,) = attest.existing([folder])
+        outcomes = attest.sync(place, prune=prune, tags=tags or (), stop=stop, cluster=machines)
+        total = attest.count_files([place]) if isinstance(place, Path) else len(place.objects)
         done = _told(progress.ingesting(outcomes, total, "syncing"), as_json)
-        gone = [] if prune or stop() else attest.gone(folder)
+        gone = [] if prune or stop() else attest.gone(place)
         if gone:
             typer.echo(
                 f"{len(gone)} documents have no file any more: --prune removes them", err=True
             )
-        if watch:
-            for some in watched(attest, folder, prune=prune, tags=tags or (), stop=stop):
+        if watch and isinstance(place, Path):
+            for some in watched(
+                attest, place, prune=prune, tags=tags or (), stop=stop, cluster=machines
+            ):
                 _told(some, as_json)
         _end(done, stopped=stop() and not watch)
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 if TYPE_CHECKING:
     from rag.assistant import Assistant
+    from rag.ray_cluster import Cluster
     from rag.settings import Settings
 
 Home = Annotated[Path | None, typer.Option("--home", help="Folder that holds the library.")]
@@ -22,6 +23,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 K = Annotated[int, typer.Option("-k", help="How many results.")]
 Tags = Annotated[
     list[str] | None, typer.Option("--tag", help="Put this tag on every document; repeatable.")
+]
+Engine = Annotated[
+    Literal["local", "ray"], typer.Option(help="Read and encode in this process, or on Ray.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a Ray cluster, HOST:PORT or auto; without it, Ray is started on this machine."
+    ),
 ]
 
 STOPPED = 130  # the exit code of a command that Ctrl-C ended, as shells have it
@@ -37,6 +47,24 @@ def assistant(home: Path | None, collection: str | None, **flags: Any) -> "Assis
     from rag.assistant import Assistant
 
     return Assistant.open(settings(home=home, collection=collection, **flags))
+
+
+@contextmanager
+def cluster(
+    engine: Literal["local", "ray"], address: str | None, home: Path | None
+) -> Iterator["Cluster | None"]:
+    """The cluster that reads and encodes; None where this process does."""
+    from rag.errors import UsageError
+
+    if engine == "ray":
+        from rag.ray_cluster import connected
+
+        with connected(address, threads=settings(home=home).threads) as found:
+            yield found
+    elif address is not None:
+        raise UsageError("--address names a Ray cluster: it needs --engine ray")
+    else:
+        yield None
 
 
 def show(

@@ -129,7 +129,7 @@ def load(path: Path, *, ocr: bool = False) -> ExtractedText:
     suffix = path.suffix.lower()
     if suffix == ".zip" and path.is_file():
         _read_archive(b"", "")
-    data = _content(path)
+    data = content(path)
     stem = shown_name(path.stem)
     if suffix in _PICTURES and not ocr:
         raise UnsupportedFile(f"the file is a picture, which has no text layer: {HOW_TO_TURN_ON}")
@@ -153,7 +153,14 @@ def media_type(path: Path) -> str:
     return known.media_type if known else _PICTURES.get(suffix, "application/octet-stream")
 
 
-def _content(path: Path) -> bytes:
+def content(path: Path) -> bytes:
+    """Gives the bytes of a file that is read, whatever its format.
+
+    Raises:
+        EmptyFile: It has none.
+        UnsupportedFile: It is larger than `LARGEST`.
+        BrokenFile: It cannot be opened.
+    """
     try:
         size = path.stat().st_size
         if not path.is_file():

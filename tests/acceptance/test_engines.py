@@ -44,10 +44,20 @@ class Engine:
     agreeing: int = _TOP  # of the first ten hits, as the embedded default has them
 
 
+_MILVUS = Engine(True, {"index": "milvus", "milvus_uri": "{home}.db"}, agreeing=9)
+_RAY = ("--engine", "ray")
+
 ENGINES = {
     "sqlite": Engine(),
     "postgresql": Engine(postgresql=True),
+    "postgresql-milvus": _MILVUS,
+    "sqlite-ray": Engine(sync=_RAY),
+    "postgresql-milvus-ray": replace(_MILVUS, sync=_RAY),
 }
+_PARAMETERS = [
+    pytest.param(name, marks=[pytest.mark.slow] if engine.sync else [])
+    for name, engine in ENGINES.items()
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +133,7 @@ def make(
         server.drop(database)
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=_PARAMETERS)
 def engine(request: pytest.FixtureRequest) -> Engine:
     return ENGINES[request.param]
 
@@ -271,7 +281,7 @@ def expected(
     return _hits(Settings(home=home, encoder=str(encoders[0]), threads=1))
 
 
-@pytest.mark.parametrize("name", [name for name in ENGINES if name != "sqlite"])
+@pytest.mark.parametrize("name", ["postgresql", "postgresql-milvus"])
 def test_the_hits_are_those_of_the_embedded_default(
     name: str, make: Make, expected: list[list[object]]
 ) -> None:

@@ -21,7 +21,6 @@ COMPOSE = (ROOT / "compose.yaml").read_text(encoding="utf-8")
 TEAM = (ROOT / "compose.team.yaml").read_text(encoding="utf-8")
 PROXY = (ROOT / "packaging/haproxy.cfg").read_text(encoding="utf-8")
 UNIT = (ROOT / "packaging/attest.service").read_text(encoding="utf-8")
-COMING = {"INDEX", "MILVUS_URI", "MILVUS"}  # the settings and the extra of Milvus
 INSTRUCTIONS = (
     "ARG CMD COPY ENTRYPOINT ENV EXPOSE FROM HEALTHCHECK RUN STOPSIGNAL USER VOLUME WORKDIR"
 )
@@ -51,7 +50,7 @@ def test_every_line_of_the_dockerfile_is_an_instruction() -> None:
 def test_the_settings_that_are_named_exist(text: str) -> None:
     named = set(re.findall(rf"\b{PREFIX}([A-Z_]+)\b", text))
     assert named
-    assert named <= {name.upper() for name in Settings.model_fields} | COMING
+    assert named <= {name.upper() for name in Settings.model_fields}
 
 
 def team() -> dict[str, Any]:
@@ -92,7 +91,7 @@ def test_the_servers_of_the_team_are_alike_and_begin_after_the_migration() -> No
     extras = services["migrate"]["build"]["args"]["EXTRAS"]
     assert "ARG EXTRAS" in DOCKERFILE
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    known = set(project["project"]["optional-dependencies"]) | {name.lower() for name in COMING}
+    known = set(project["project"]["optional-dependencies"])
     assert set(extras.strip("[]").split(",")) <= known
 
 
