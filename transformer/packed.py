@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer.feedforward import FeedForward
-from transformer.steps import in_steps
 
 _Fused = Literal["none", "gelu"]
 
@@ -33,11 +32,8 @@ class PackedLinear(nn.Module):
         self.algorithm = "" if activation == "none" else "none"
 
     def forward(self, x: Tensor) -> Tensor:
-        return in_steps(x, self._product)
-
-    def _product(self, rows: Tensor) -> Tensor:
         return torch.ops.mkldnn._linear_pointwise(  # type: ignore[no-any-return]
-            rows, self.matrix, self.bias, self.activation, [], self.algorithm
+            x, self.matrix, self.bias, self.activation, [], self.algorithm
         )
 
 

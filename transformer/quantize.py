@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer import compiled, runtime
-from transformer.steps import in_steps
 
 GROUP = 32  # columns that share a scale: the group of GGUF's 4-bit types
 _VECTOR = 16  # columns that the 8-bit kernel reads at once
@@ -33,14 +32,11 @@ class QuantizedLinear(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         rows = x.flatten(0, -2)
         if rows.shape[0] > FEW_ROWS:
-            y = in_steps(x.to(self.dense.dtype), self._dense_product)
+            y = F.linear(x.to(self.dense.dtype), self.dense)
         else:
             y = self.product(rows).view(*x.shape[:-1], -1)
         y = y if self.bias is None else y + self.bias
         return y.to(x.dtype)
-
-    def _dense_product(self, rows: Tensor) -> Tensor:
-        return F.linear(rows, self.dense)
 
     def product(self, rows: Tensor) -> Tensor:
         """rows (n, in) times the quantised matrix: (n, out)."""

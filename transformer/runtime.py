@@ -10,6 +10,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+# oneDNN compiles a kernel for each shape that it meets, and texts come in every length: it would
+# keep a thousand, of a megabyte each, and torch's layer above it as many. A server would grow by
+# half a gigabyte in forty answers. Read when the first product is taken.
+_KERNELS = "64"
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", _KERNELS)
+os.environ.setdefault("LRU_CACHE_CAPACITY", _KERNELS)
+
 
 @lru_cache(maxsize=1)
 def fast_dtype() -> torch.dtype:

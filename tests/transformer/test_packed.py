@@ -1,5 +1,8 @@
 """Packed layers compute what the layers they were made of compute."""
 
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -9,7 +12,7 @@ from torch.testing import assert_close
 from tests.builders import normal, randomised
 from transformer.feedforward import Activation, FeedForward, GatedFeedForward
 from transformer.packed import PackedLinear, pack
-from transformer.runtime import seeded
+from transformer.runtime import give_back_memory, seeded
 
 needs_kernel = pytest.mark.skipif(
     not hasattr(torch.ops.mkldnn, "_linear_pointwise"), reason="this torch has no oneDNN"
@@ -59,3 +62,24 @@ def test_float32_layers_stay_as_they_are() -> None:
     pack(layer)
     assert [type(child) for child in (layer.up, layer.down)] == [nn.Linear, nn.Linear]
     assert_close(layer(x), expected, atol=0, rtol=0)
+
+
+@needs_kernel
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_texts_of_every_length_do_not_fill_the_memory() -> None:
+    """A kernel is compiled for each; were all kept, they would take half a gigabyte."""
+
+    def resident() -> float:
+        pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[1])
+        return pages * 4096 / 1e6
+
+    packed = PackedLinear(nn.Linear(384, 1536).bfloat16())
+    with torch.inference_mode():
+        packed(torch.zeros(8, 384, dtype=torch.bfloat16))
+        give_back_memory()
+        before = resident()
+        for n in range(1, 400):
+            packed(torch.zeros(n, 384, dtype=torch.bfloat16))
+        give_back_memory()
+
+    assert resident() - before < 200
