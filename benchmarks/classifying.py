@@ -94,6 +94,11 @@ _READING = ReaderConfig(
         steps=300, learning_rate=5e-4, evaluate_every=100, checkpoint_minutes=2
     ),
 )
+# A paper is read in some twenty windows, of which one or two answer: to say "not here" is most of
+# what is asked.
+_PAPERS = replace(
+    _READING, empty=2.0, training=replace(_READING.training, steps=600, evaluate_every=200)
+)
 
 
 def labels(name: Learned, data: Path, base: Path, folder: Path) -> Row:
@@ -136,7 +141,8 @@ def answers(name: Learned, data: Path, base: Path, folder: Path) -> Row:
     """Train a reader, and judge it on passages that it has not seen."""
     found = _QUESTIONS[name](data)
     if not (folder / ADAPTER).is_file():
-        config = replace(_READING, by=found.by)
+        reading = _PAPERS if name is Learned.covid else _READING
+        config = replace(reading, by=found.by)
         train_reader(base, found.train, config, folder, base_name=base.name, watch=_watch)
     reader = Reader.load(folder, base)
     began = time.perf_counter()

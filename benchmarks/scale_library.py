@@ -81,11 +81,11 @@ def _filled(home: Path, given: Source, rows: NDArray[np.float16]) -> dict[str, f
             collection.add(document, vectors)
             seconds += time.perf_counter() - began
         figures = {"database_per_s": n / seconds}
+        running = set(threading.enumerate())
         began = time.perf_counter()
         collection.dense(given.query_rows[0], 1)
-        for thread in threading.enumerate():  # that make lists beside the search
-            if thread is not threading.main_thread() and not thread.daemon:
-                thread.join()
+        for thread in set(threading.enumerate()) - running:  # that make lists beside the search
+            thread.join()
         figures["dense_per_s"] = n / (time.perf_counter() - began)
         began = time.perf_counter()
         collection.lexical(given.queries[0], 1)
