@@ -88,6 +88,7 @@ class AskTab:
             self.press,
             [self.turns, self.coming, place],
             [self.turns, self.coming, self._pressed, self._instead],
+            trigger_mode="always_last",  # a note that follows a thumb at once is not passed over
             **DIRECT,
         )
         again = pressed.then(
