@@ -33,6 +33,8 @@ _PATIENCE_S = 10.0  # with a server that does not answer
 _PAUSE_S = (0.1, 1.0)  # between tries: the first, the longest
 _UNAVAILABLE = 2  # of MilvusException.code
 _NOT_TO_BE_ASKED = (100, 101)  # likewise: there is no such collection, or it is not loaded
+# A connection that is idle is not asked for a sign of life every ten seconds: some servers hang up.
+CALM = {"grpc.keepalive_permit_without_calls": 0}
 _DENIED = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED)
 _AWAY = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
@@ -213,7 +215,9 @@ class Client:
         with self._lock:
             if self._connected is None:
                 uri, token = self._address.uri, self._address.token or ""
-                self._connected = MilvusClient(uri=uri, token=token, timeout=_CONNECT_S)
+                self._connected = MilvusClient(
+                    uri=uri, token=token, timeout=_CONNECT_S, grpc_options=CALM
+                )
             return self._connected
 
     def _explained(self, error: MilvusException | grpc.RpcError) -> Exception:

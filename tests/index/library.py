@@ -12,6 +12,7 @@ from pymilvus import MilvusClient
 from index import Catalog
 from index.analysis import tokens
 from index.changes import Feed
+from index.milvus_client import CALM
 from index.records import Chunk, Model, NewDocument, Rejected
 
 MODEL = Model("tiny", "fingerprint-of-tiny", 8)
@@ -61,7 +62,7 @@ def kept_indexes(catalog: Catalog) -> int:
     """For how many models of collections there are indexes."""
     if catalog.milvus is None:
         return len(list((catalog.home / "indexes").iterdir()))
-    with closing(MilvusClient(catalog.milvus.uri)) as client:
+    with closing(MilvusClient(catalog.milvus.uri, grpc_options=CALM)) as client:
         return len({tuple(name.split("_")[1:3]) for name in client.list_collections()})
 
 

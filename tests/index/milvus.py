@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pymilvus import MilvusClient
 
+from index.milvus_client import CALM
 from index.records import MilvusAddress
 
 _STARTS_S = 60
@@ -43,7 +44,7 @@ class Server:
         """Of a database that is empty."""
         self._made += 1
         name = f"test_{self._made}"
-        client = MilvusClient(self.uri)
+        client = MilvusClient(self.uri, grpc_options=CALM)
         client.create_database(name)
         client.close()
         return MilvusAddress(f"{self.uri}/{name}")
