@@ -54,9 +54,10 @@ ENGINES = {
     "sqlite-ray": Engine(sync=_RAY),
     "postgresql-milvus-ray": replace(_MILVUS, sync=_RAY),
 }
+# Ray takes a while to start, and warns of itself.
+_BESIDE_RAY = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 _PARAMETERS = [
-    pytest.param(name, marks=[pytest.mark.slow] if engine.sync else [])
-    for name, engine in ENGINES.items()
+    pytest.param(name, marks=_BESIDE_RAY if engine.sync else []) for name, engine in ENGINES.items()
 ]
 
 
