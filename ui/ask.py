@@ -54,7 +54,9 @@ class AskTab:
     def _build_talks(self) -> None:
         with gr.Column(elem_id="a-talks"):
             self._new = gr.Button(size="sm", elem_id="a-new")
-            self.wanted = gr.Textbox(value="", lines=1, container=False, elem_id="a-find-talk")
+            self.wanted = gr.Textbox(
+                value="", max_lines=1, max_length=100, container=False, elem_id="a-find-talk"
+            )
             self._list = gr.HTML(elem_id="a-talk-list", apply_default_css=False, js_on_load=TALKS)
 
     def _build_composer(self) -> None:
