@@ -26,10 +26,10 @@ scratch: .venv/trained  ## train models from nothing and open the page on them; 
 	$(BIN)/attest serve --home .scratch/home
 
 test: .venv/developed .venv/models  ## run every test but the slow ones
-	$(BIN)/python -m pytest -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n 2 --dist loadfile
 
-test-slow: .venv/developed .venv/models  ## run the slow tests too
-	$(BIN)/python -m pytest
+test-slow: test  ## run every test, and then the slow ones, which want the machine for themselves
+	$(BIN)/python -m pytest -m slow
 
 check: docs  ## lint, types, import rules, the docs; changes nothing else
 	$(BIN)/ruff format --check .

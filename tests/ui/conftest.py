@@ -1,4 +1,4 @@
-"""One real server over a tiny library, and one real browser, for all tests of the page."""
+"""One real server over a tiny library, and a real browser, for tests of the page."""
 
 import os
 import shutil
@@ -84,8 +84,9 @@ def _listens(said: Path, server: subprocess.Popen[bytes]) -> str:
     raise AssertionError(f"no server within {_START_S} s: {said.read_text(encoding='utf-8')}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Closed behind each file: as long as it is open, no other loop of events can run."""
     path = next(filter(None, map(shutil.which, _BROWSERS)), None)
     if path is None:
         reason = "no chromium on this machine: install it to test the page"

@@ -17,10 +17,9 @@ import pytest
 from rag.errors import AttestError
 from rag.loaders import BrokenFile, EmptyFile, LoadError, UnsupportedFile, load
 from rag.loaders.isolation import LoaderPool
-from tests.rag.loaders import hostile
 
 ROOT = Path(__file__).parents[3]
-START = (sys.executable, hostile.__file__ or "", str(ROOT))
+START = (sys.executable, str(Path(__file__).with_name("hostile.py")), str(ROOT))
 
 posix_only = pytest.mark.skipif(os.name == "nt", reason="Windows has no signals to send itself")
 
