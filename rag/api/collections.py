@@ -10,6 +10,7 @@ from rag.api.asking import Attest, Calling, Place
 from rag.errors import UsageError
 
 router = APIRouter(prefix="/api/collections", tags=["collections"])
+_ONE = "/{name:path}"  # a name may hold slashes
 
 
 @router.get("")
@@ -32,7 +33,7 @@ def create(attest: Attest, place: Place, given: Name) -> dict[str, Any]:
     return _shown(attest, attest.create(given.name))
 
 
-@router.get("/{name}")
+@router.get(_ONE)
 def status(attest: Attest, place: Place, name: str) -> dict[str, Any]:
     """What it holds, as `attest status --json` prints it, without where on the machine it is."""
     place(name)
@@ -47,7 +48,7 @@ class Changes(BaseModel):
     fusion_weight: float | None = Field(default=None, ge=0, le=1)
 
 
-@router.patch("/{name}")
+@router.patch(_ONE)
 def change(attest: Attest, place: Place, name: str, given: Changes) -> dict[str, Any]:
     """Give it another name, or set how much meaning counts beside words: 0 is words alone."""
     place(name)
@@ -61,7 +62,7 @@ def change(attest: Attest, place: Place, name: str, given: Changes) -> dict[str,
     return status(attest, place, name)
 
 
-@router.delete("/{name}")
+@router.delete(_ONE)
 def drop(attest: Attest, place: Place, name: str) -> dict[str, Any]:
     """Remove a collection with every document in it."""
     place(name)

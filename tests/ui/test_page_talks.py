@@ -71,7 +71,8 @@ def test_a_conversation_is_kept_found_named_saved_and_deleted(
     )
 
     drawn()
-    page.fill("#a-find-talk :is(input, textarea)", "nothing that was ever said")
+    page.fill("#a-find-talk :is(input, textarea)", "nothing that was ever said " * 9)
+    expect(page.locator("#a-find-talk :is(input, textarea)")).to_have_attribute("maxlength", "100")
     expect(page.locator(".a-talk")).to_have_count(0)
     page.fill("#a-find-talk :is(input, textarea)", "__pwn")
     expect(page.locator(".a-talk")).to_have_count(1)

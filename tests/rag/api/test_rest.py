@@ -87,6 +87,14 @@ def test_collections_are_made_and_renamed(client: TestClient, library: Assistant
     assert [row["name"] for row in rows] == ["contracts", "default"]
 
 
+def test_a_collection_is_reached_by_a_name_with_slashes(client: TestClient) -> None:
+    client.post("/api/collections", json={"name": "team/a"})
+    assert client.get("/api/collections/team/a").json()["collection"] == "team/a"
+    assert client.patch("/api/collections/team%2Fa", json={"name": "b/"}).status_code == 200
+    assert client.delete("/api/collections/b/").json() == {"removed": 0}
+    assert client.get("/api/collections/").status_code == 422  # no name
+
+
 @pytest.mark.parametrize("name", ["", " ", "a\x00b", "a\nb", "x" * 256])
 def test_a_name_that_no_collection_can_have_makes_none(reader: TestClient, name: str) -> None:
     sent = reader.post(
