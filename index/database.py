@@ -15,6 +15,7 @@ have changed them since the process began.
 
 import json
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial, wraps
@@ -40,6 +41,7 @@ _WAIT_S = 30.0  # for a lock that another connection holds, and for a connection
 _CONNECT_S = 10  # for a server to answer
 _KEPT_OPEN, _MOST = 5, 20  # connections of a process: a transaction is short, threads are many
 _TRIES = 3
+_LOOK_AGAIN_S = 0.05  # whether a lock that another has is free
 # A machine that is gone is found out within a minute, on either side: its locks are let go.
 _SIGNS = {"idle": 30, "interval": 10, "count": 3}
 
@@ -96,17 +98,26 @@ class Database:
             check_current(connection)
             yield connection
 
-    def held(self, name: str) -> AbstractContextManager[bool]:
-        """Whether this caller alone, of all that work on the database, now holds a lock.
+    def held(
+        self, name: str, patience_s: float = 0.0
+    ) -> AbstractContextManager[Callable[[], object] | None]:
+        """A lock that one caller has, of all that work on the database, wherever they run.
 
-        It is let go at the end of the block, or with the process. Nobody waits for it.
+        It is let go at the end of the block, or with the process. One that was held up, and that
+        its server has given up by then, may believe that it still has it: so it asks before each
+        step that must not come late.
 
         Args:
             name: Of the lock, as a file could be called.
+            patience_s: How long to wait for it.
+
+        Yields:
+            What raises StorageUnreachable if the lock is lost; None where another had it all the
+            time.
         """
         if self.url.get_backend_name() == "sqlite":
-            return _held_by_file(self._home / f"{name}.lock")
-        return _held_by_server(self.url, name)
+            return _held_by_file(self._home / f"{name}.lock", patience_s)
+        return _held_by_server(self.url, name, patience_s)
 
     def close(self) -> None:
         self._reader.dispose()
@@ -226,32 +237,44 @@ def _bring_up_to_date(url: URL, home: Path) -> None:
 
 
 @contextmanager
-def _held_by_file(path: Path) -> Iterator[bool]:
-    lock = filelock.FileLock(path, timeout=0)
+def _held_by_file(path: Path, patience_s: float) -> Iterator[Callable[[], object] | None]:
+    lock = filelock.FileLock(path, timeout=patience_s)
     try:
         lock.acquire()
     except filelock.Timeout:
-        yield False
+        yield None
         return
     try:
-        yield True
+        yield _nothing  # it goes with the process
     finally:
         lock.release()
 
 
+def _nothing() -> None:
+    pass
+
+
 @contextmanager
-def _held_by_server(url: URL, name: str) -> Iterator[bool]:
+def _held_by_server(
+    url: URL, name: str, patience_s: float
+) -> Iterator[Callable[[], object] | None]:
     """By a connection that is kept for it, outside of transactions: one that is open for long would
     keep old rows from being cleared away.
     """
     number = int.from_bytes(sha256(name.encode()).digest()[:8], signed=True)
     engine = _engine(url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+
+    def said(statement: str) -> object:
+        with reported(url, _WAIT_S, _MOST):
+            return connection.scalar(text(statement), {"key": number})
+
     with reported(url, _WAIT_S, _MOST):
         connection = engine.connect()
     with connection:
-        with reported(url, _WAIT_S, _MOST):
-            taken = connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": number})
-        yield bool(taken)
+        until = time.monotonic() + patience_s
+        while not (taken := said("SELECT pg_try_advisory_lock(:key)")) and time.monotonic() < until:
+            time.sleep(_LOOK_AGAIN_S)
+        yield partial(said, "SELECT 1") if taken else None
 
 
 @contextmanager

@@ -4,8 +4,8 @@ Names tell whose a Milvus collection is: attest_UID_KEY_SIDE_NUMBER, where the u
 collections, so that databases which share a Milvus server never touch what is of another.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -13,10 +13,10 @@ from typing import Literal
 from index import analysis, index_folders, reads
 from index.database import Database
 from index.engines import key_of
+from index.errors import StorageBusy
 from index.milvus_client import Client
 from index.milvus_index import MilvusIndex, MilvusVectors, MilvusWords
 from index.records import MilvusAddress, StoredCollection
-from index.turns import turn
 
 _WAIT_S = 60.0  # for another process, which has written a block by then
 _Side = Literal["vectors", "words"]
@@ -44,7 +44,7 @@ class Milvus:
             collection,
             fields=f"chunk INT64, mark VARCHAR, vector FLOAT_VECTOR({dimensions})",
             made_for={"model": collection.model.fingerprint},
-            turn=self._turn(collection, "vectors"),
+            turn=partial(self._turn, collection, "vectors"),
             is_there=partial(self._is_there, collection),
         )
 
@@ -56,7 +56,7 @@ class Milvus:
             fields="chunk INT64, document INT64, mark VARCHAR, tokens VARCHAR, "
             "weights SPARSE_FLOAT_VECTOR",
             made_for={"model": collection.model.fingerprint, "tokens": analysis.version()},
-            turn=self._turn(collection, "words"),
+            turn=partial(self._turn, collection, "words"),
             is_there=partial(self._is_there, collection),
         )
 
@@ -72,7 +72,7 @@ class Milvus:
         index_folders.drop(self._home, gone)
         for collection in gone:
             for side in _SIDES:
-                with self._turn(collection, side)(_WAIT_S):
+                with self._turn(collection, side, _WAIT_S):
                     for name in self._client.names(f"{_base(collection, side)}_"):
                         self._client.drop(name)
 
@@ -101,10 +101,15 @@ class Milvus:
     def close(self) -> None:
         self._client.close()
 
+    @contextmanager
     def _turn(
-        self, collection: StoredCollection, side: _Side
-    ) -> Callable[[float], AbstractContextManager[Callable[[], object]]]:
-        return partial(turn, self._database, f"index-{collection.id}-{side}")
+        self, collection: StoredCollection, side: _Side, patience_s: float
+    ) -> Iterator[Callable[[], object]]:
+        name = f"index-{collection.id}-{side}"
+        with self._database.held(name, patience_s) as still_mine:
+            if still_mine is None:
+                raise StorageBusy(f"the index {name}", patience_s)
+            yield still_mine
 
     def _is_there(self, collection: StoredCollection) -> bool:
         with self._database.reading() as connection:

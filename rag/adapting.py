@@ -160,6 +160,6 @@ def _only_learner(library: "Library", name: str) -> Iterator[None]:
     """Of two at once, the second would be judged beside what the first is about to replace."""
     key = library.catalog.collection(name).id
     with library.catalog.database.held(f"adapt-{key}") as alone:
-        if not alone:
+        if alone is None:
             raise UsageError(f"another process is adapting {name!r}: wait for it, or end it")
         yield

@@ -78,7 +78,7 @@ def only_mover(library: "Library", name: str) -> Iterator[None]:
     """
     key = library.catalog.collection(name).id
     with library.catalog.database.held(f"move-{key}") as alone:
-        if not alone:
+        if alone is None:
             raise UsageError(
                 f"another process is moving {name!r} to another model: wait for it, or end it"
             )

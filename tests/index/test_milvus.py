@@ -19,14 +19,12 @@ from index.errors import (
     BadMilvusUri,
     IndexMismatch,
     IndexUnreachable,
-    StorageBusy,
     StorageUnreachable,
     UnknownCollection,
 )
 from index.milvus_client import Client
 from index.milvus_index import MilvusIndex
 from index.records import MilvusAddress, Model, Vectors
-from index.turns import turn
 from index.verify import verify
 from tests.index import milvus as milvus_lite
 from tests.index.library import MODEL, document, kept_indexes, reopened, vector_of, vectors_of
@@ -262,19 +260,6 @@ def test_a_server_that_goes_away_in_the_middle_costs_nothing(
         assert len(collection.lexical("winch").ids) == 1
         assert len(collection.dense(vector_of("x")).ids) == 60 * 2 - 2 + 1
         assert verify(catalog).problems == ()
-
-
-def test_one_process_at_a_time_has_the_turn(tmp_path: Path, postgres_url: str) -> None:
-    for url in (None, postgres_url):
-        with Catalog(tmp_path, url) as one, Catalog(tmp_path, url) as other:
-            with turn(one.database, "x", 0.1) as mine:
-                mine()
-                with turn(other.database, "y", 0.1):
-                    pass
-                with pytest.raises(StorageBusy), turn(other.database, "x", 0.1):
-                    pass
-            with turn(other.database, "x", 0.1):
-                pass
 
 
 def test_who_has_lost_the_turn_writes_nothing(

@@ -195,6 +195,8 @@ def test_a_lock_of_a_connection_that_is_lost_is_free(catalog: Catalog, server: S
         _end_connections(server, catalog.database.url.database or "")
         with catalog.database.held("move-1") as another:
             assert another
+        with pytest.raises(StorageUnreachable):
+            mine()
 
 
 def test_who_may_not_come_in_is_told(server: Server, shared_database: str, tmp_path: Path) -> None:
