@@ -54,7 +54,8 @@ def replay(folder: Path, settings: Settings, *, cache: Path | None, seed: int) -
     """A corpus in a library of its own.
 
     Where the folder has queries_train.jsonl beside its judged questions, that is the log; else the
-    half of the questions that the seed draws.
+    half of the questions that the seed draws. Judged ones that are too long to be asked are left
+    out.
     """
     corpus = read_corpus(folder)
     with TemporaryDirectory(prefix="attest-") as home:
@@ -62,8 +63,14 @@ def replay(folder: Path, settings: Settings, *, cache: Path | None, seed: int) -
         with Assistant.open(given) as assistant:
             ids = _filled(assistant, corpus.documents, cache)
             log, judged = _split(folder, corpus, seed)
+            asking = assistant.encoders.of(NAME)
+            short = [
+                key
+                for key in judged
+                if asking.count_query(corpus.queries[key]) <= asking.max_tokens
+            ]
             questions = []
-            for key in judged:
+            for key in short:
                 grades = {ids[d]: g for d, g in corpus.judged[key].items() if d in ids}
                 questions.append(Question(corpus.queries[key], "given", grades))
             yield Replay(assistant, log, tuple(questions))
