@@ -129,6 +129,8 @@ class LexicalIndex:
         """To be called within `updating`."""
         index = self._index or self._begin_generation()
         writer = index.writer(_HEAP, num_threads=1)
+        # What a killed process left has the name of a file that this commit will write.
+        writer.garbage_collect_files()
         # By query, because deletion by term finds no number.
         gone = tantivy.Query.term_set_query(_SCHEMA, "chunk", list(changed))
         writer.delete_documents_by_query(gone)

@@ -100,6 +100,21 @@ def test_a_damaged_folder_is_left_for_a_new_generation(
     assert [path.name for path in tmp_path.glob("lexical-db-*/*")] == ["2"]
 
 
+def test_goes_on_where_a_process_was_killed_just_before_its_commit(
+    index: LexicalIndex, tmp_path: Path
+) -> None:
+    """What was deleted is in a file by then, under the name that the next deletion gives it."""
+    (folder,) = tmp_path.glob("lexical-db-*/1")
+    committed = (folder / "meta.json").read_bytes()
+    _apply(index, 6, [], [3])
+    assert list(folder.glob("*.del"))
+    (folder / "meta.json").write_bytes(committed)
+    again = LexicalIndex(tmp_path, "db")
+    assert again.applied == 5
+    _apply(again, 6, [], [2, 3])
+    assert (again.applied, again.ids().tolist()) == (6, [1, 4, 5, 6])
+
+
 def test_survives_that_its_folder_is_deleted(index: LexicalIndex, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path)
     with index.updating():
