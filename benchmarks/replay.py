@@ -64,11 +64,7 @@ def replay(folder: Path, settings: Settings, *, cache: Path | None, seed: int) -
             ids = _filled(assistant, corpus.documents, cache)
             log, judged = _split(folder, corpus, seed)
             asking = assistant.encoders.of(NAME)
-            short = [
-                key
-                for key in judged
-                if asking.count_query(corpus.queries[key]) <= asking.max_tokens
-            ]
+            short = [key for key in judged if asking.takes(corpus.queries[key])]
             questions = []
             for key in short:
                 grades = {ids[d]: g for d, g in corpus.judged[key].items() if d in ids}

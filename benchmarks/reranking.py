@@ -69,7 +69,8 @@ def measure(
             continue
         corpus = read_corpus(folder)
         with library_of(corpus.documents, embedder, name, cache=cache) as trial:
-            hits = _hits(trial, drawn(corpus, most), corpus.queries)
+            keys = [key for key in drawn(corpus, most) if embedder.takes(corpus.queries[key])]
+            hits = _hits(trial, keys, corpus.queries)
         rows.append(compared(corpus, hits, _votes(corpus, hits, writer, cache)))
     return Table("reranking", f"Re-ranking: nDCG@10, {name}", tuple(rows), _NOTES)
 

@@ -86,6 +86,10 @@ class Embedder:
         """Tokens that a question takes, its prefix and the special ones included."""
         return self.tokenizer.count(self.embedding.query_prefix + text)
 
+    def takes(self, question: str) -> bool:
+        """Whether a question is short enough to be encoded."""
+        return self.count_query(question) <= self.max_tokens
+
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors of questions, (n, d) in the order given.
 

@@ -345,7 +345,7 @@ class _Trial:
 
     def _fits(self, text: str) -> bool:
         spoken = self._library.encoders.speaks(self._name, text)
-        return spoken and self.embedder.count_query(text) <= self.embedder.max_tokens
+        return spoken and self.embedder.takes(text)
 
 
 def _first(found: SearchResult) -> SearchResult:

@@ -78,7 +78,7 @@ class CorpusExam:
         asking = self._assistant.encoders.asking(name)
 
         def search(query: str) -> Sequence[Hit]:
-            fits = asking.count_query(query) <= asking.max_tokens
+            fits = asking.takes(query)
             return retrieve(
                 query,
                 collection=trial.collection,
@@ -138,7 +138,7 @@ class LibraryExam:
             return None
 
         def search(query: str) -> Sequence[Hit]:
-            fits = trial.embedder.count_query(query) <= trial.embedder.max_tokens
+            fits = trial.embedder.takes(query)
             mode: Literal["hybrid", "lexical"] = "hybrid" if fits else "lexical"
             found = self._assistant.search(
                 query, k=HITS, mode=mode, collection=self._name, remember=False

@@ -138,7 +138,7 @@ def _names(documents: Sequence[StoredDocument], here: set[int]) -> dict[str, int
 def _fits(embedder: "Embedder", encoder: str, text: str) -> bool:
     """Whether a search would have the encoder read it."""
     spoken = speaks(encoder, "ko" if is_korean(text) else "en")
-    return spoken and embedder.count_query(text) <= embedder.max_tokens
+    return spoken and embedder.takes(text)
 
 
 def _shares_a_word(shelf: Shelf, text: str) -> bool:

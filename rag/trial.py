@@ -162,9 +162,7 @@ def asked(
 
 def too_long(embedder: "Embedder", queries: Mapping[str, str]) -> set[str]:
     """The questions that have more tokens than the encoder takes."""
-    return {
-        key for key, query in queries.items() if embedder.count_query(query) > embedder.max_tokens
-    }
+    return {key for key, query in queries.items() if not embedder.takes(query)}
 
 
 def listed(hits: Iterable[Hit]) -> Found:
