@@ -105,7 +105,7 @@ def test_a_job_of_a_server_that_died_is_done_by_the_other(
     home = tmp_path / "home"
     a = clients.enter_context(serving(home, environment))
     one = _client(clients, a, key)
-    files = [("files", (f"page-{number}.md", page(number, 100))) for number in range(60)]
+    files = [("files", (f"page-{number}.md", page(number, 100))) for number in range(400)]
     put = one.post("/api/documents", files=files, params={"background": "true"}).json()["id"]
     soon(lambda: _job(one, put)["status"] == "running" and _job(one, put)["done"] > 0)
     b = clients.enter_context(serving(home, environment))
@@ -116,4 +116,4 @@ def test_a_job_of_a_server_that_died_is_done_by_the_other(
     done = _job(two, put)
     assert {row["status"] for row in done["result"]["documents"]} <= {"added", "unchanged"}
     listed = two.get("/api/documents").json()["documents"]
-    assert sorted(row["title"] for row in listed) == sorted(f"Note {n}" for n in range(60))
+    assert sorted(row["title"] for row in listed) == sorted(f"Note {n}" for n in range(400))
