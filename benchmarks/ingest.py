@@ -29,7 +29,7 @@ def measure(*, models: Path, encoder: str, data: Path | None, rounds: int, threa
     with TemporaryDirectory() as scratch, Assistant.open(settings) as attest:
         embedder = attest.models.embedder(encoder)
         cut = passages(texts, _PASSAGES, tokens=_TOKENS, count=embedder.count)
-        folder = _written(cut, Path(scratch) / "files")
+        folder = written(cut, Path(scratch) / "files", _FILES)
         seen: list[str] = []
         contenders = {
             "files through the product": lambda: _taken_in(attest, folder, Path(scratch), seen),
@@ -52,12 +52,13 @@ def measure(*, models: Path, encoder: str, data: Path | None, rounds: int, threa
     )
 
 
-def _written(cut: Sequence[str], folder: Path) -> Path:
+def written(cut: Sequence[str], folder: Path, files: int) -> Path:
+    """A folder of so many files with the passages in them, each a chunk of its own."""
     folder.mkdir()
-    each = _PASSAGES // _FILES
-    for i in range(_FILES):
+    each = len(cut) // files
+    for i in range(files):
         own = cut[i * each : (i + 1) * each]
-        # Each passage under a heading of its own, so that it becomes a chunk of its own.
+        # Each passage under a heading of its own, so that none is joined with the next.
         text = "\n\n".join(f"# Part {i}.{j}\n\n{passage}" for j, passage in enumerate(own))
         (folder / f"{i:03}.md").write_text(text, encoding="utf-8")
     return folder

@@ -1,4 +1,4 @@
-"""Programs run from outside: how much memory they take at their highest."""
+"""Programs run from outside: how much memory they take at their highest, and how much work."""
 
 import os
 import subprocess
@@ -17,7 +17,8 @@ _POLL_S = 0.05
 
 
 class Peak:
-    """Follows a process and its children, and adds up the highest resident size of each.
+    """Follows a process and its children, and adds up the highest resident size of each, and the
+    processor time.
 
     Read while they run, since what the kernel tells of an ended child starts with the size of the
     process that started it.
@@ -26,6 +27,7 @@ class Peak:
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
         self._highest: dict[int, int] = {}  # process id to KiB
+        self._worked: dict[int, int] = {}  # likewise, to ticks of the processor
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
@@ -33,6 +35,10 @@ class Peak:
     @property
     def gigabytes(self) -> float:
         return sum(self._highest.values()) * 1024 / 1e9
+
+    @property
+    def cpu_seconds(self) -> float:
+        return sum(self._worked.values()) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
         self._ended.set()
@@ -43,6 +49,7 @@ class Peak:
             for pid in _family(self._process.pid):
                 if size := _kib(pid, "VmHWM:"):
                     self._highest[pid] = size
+                self._worked[pid] = _ticks(pid) or self._worked.get(pid, 0)
 
 
 class Failed(Exception):
@@ -114,6 +121,12 @@ def _kib(pid: int, what: str) -> int:
         if line.startswith(what):
             return int(line.split()[1])
     return 0
+
+
+def _ticks(pid: int) -> int:
+    """Of the process alone, in its own code and in the kernel."""
+    fields = _text(Path(f"/proc/{pid}/stat")).rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12]) if fields else 0
 
 
 def _listed(folder: Path) -> list[Path]:
