@@ -38,7 +38,12 @@ class Benchmark(StrEnum):
     similarity = "similarity"
     training = "training"
     scale = "scale"
+    cluster = "cluster"
     all = "all"
+
+
+# Only where they are named: a library of a million takes an hour to make, and Ray may be missing.
+_BY_NAME = (Benchmark.scale, Benchmark.cluster)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,7 @@ def run(
         typer.Argument(
             metavar="[NAME]...",
             help="embedding, generation, kept, ingest, retrieval, answers, memory, similarity, "
-            "training, scale; all but scale if none is named.",
+            "training, scale, cluster; all but the last two if none is named.",
         ),
     ] = None,
     models: Annotated[
@@ -124,8 +129,7 @@ def run(
 def measured(names: list[Benchmark], options: Options) -> Iterator[Table]:
     """Each table as soon as it is there."""
     if Benchmark.all in names:
-        # Making a library of a million takes an hour: that is asked for by name.
-        names = [name for name in Benchmark if name not in (Benchmark.all, Benchmark.scale)]
+        names = [name for name in Benchmark if name not in (Benchmark.all, *_BY_NAME)]
     for name in names:
         if name is Benchmark.scale:
             yield from _scale(options)
@@ -202,6 +206,16 @@ def _table(name: Benchmark, options: Options) -> Table:
                 encoder=locate("minilm", options.models),
                 data=options.data,
                 steps=options.rounds,
+                threads=options.threads,
+            )
+        case Benchmark.cluster:
+            from benchmarks import cluster
+
+            return cluster.measure(
+                models=options.models,
+                encoder=options.encoder,
+                data=options.data,
+                rounds=options.rounds,
                 threads=options.threads,
             )
         case Benchmark.all | Benchmark.kept | Benchmark.scale:

@@ -1,29 +1,22 @@
-"""`python -m benchmarks.cluster`: what taking files in with Ray costs on one machine.
+"""What taking files in with Ray costs on one machine.
 
 The commands are run as a user runs them, starts of Python, models and Ray included. Two sizes tell
 the start from what each document costs.
 """
 
-import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
-
-import typer
-from rich.console import Console
 
 from benchmarks.ingest import written
-from benchmarks.passages import SAMPLES, passages, source_texts
+from benchmarks.passages import passages, source_texts
 from benchmarks.processes import running
 from benchmarks.rounds import Spread
-from benchmarks.table import Row, Table, as_json, show
+from benchmarks.table import Row, Table
 from encoder import Embedder
 from rag.models import locate
-from rag.settings import load_settings
 
-_DATA = SAMPLES.parent.parent / "shared" / "data"
 _TOKENS, _EACH = 120, 4  # of a passage; passages of a file
 _SIZES = (100, 500)  # files
 
@@ -84,30 +77,4 @@ def _added(folder: Path, settings: dict[str, str], flags: Sequence[str]) -> tupl
         ) as program:
             program.finish()
             took = time.perf_counter() - began
-        return took, program.peak.cpu_seconds
-
-
-def main(
-    models: Annotated[
-        Path | None, typer.Option(help="Folder of pulled models; the user's own if not given.")
-    ] = None,
-    encoder: Annotated[str, typer.Option(help="Name or folder.")] = "e5-small",
-    data: Annotated[Path, typer.Option(help="Folder of public corpora.")] = _DATA,
-    rounds: Annotated[int, typer.Option(min=1)] = 3,
-    threads: Annotated[int, typer.Option(min=1)] = 2,
-) -> None:
-    """Measure `attest add` with and without --engine ray."""
-    settings = load_settings({"models_dir": models, "encoder": encoder})
-    table = measure(
-        models=settings.models_dir,
-        encoder=settings.encoder,
-        data=data if data.is_dir() else None,
-        rounds=rounds,
-        threads=threads,
-    )
-    show(table, Console(width=None if Console().is_terminal else 160))
-    typer.echo(json.dumps(as_json(table), ensure_ascii=False), err=True)
-
-
-if __name__ == "__main__":
-    typer.run(main)
+        return took, program.usage.cpu_seconds

@@ -51,7 +51,7 @@ def measure(*, models: Path, encoder: str, generator: str) -> Table:
 def _adding(environment: Mapping[str, str]) -> Row:
     with running("rag.cli", ["add", str(SAMPLES / "library")], environment) as program:
         program.finish()
-        peak = program.peak.gigabytes
+        peak = program.usage.peak_gb
     return {"name": "attest add samples/library", "peak_gb": peak, "target_gb": _ADD_GB}
 
 
@@ -68,7 +68,7 @@ def _serving(environment: Mapping[str, str]) -> Iterator[Row]:
             _warm, *counted = [_first_token(port, question, mode) for question in asked]
             yield {
                 "name": f"attest serve, mode {mode}",
-                "peak_gb": program.peak.gigabytes,
+                "peak_gb": program.usage.peak_gb,
                 "target_gb": _SERVE_GB,
                 "first_token_s": Spread.of(counted),
             }

@@ -16,9 +16,8 @@ from benchmarks.rounds import Missing
 _POLL_S = 0.05
 
 
-class Peak:
-    """Follows a process and its children, and adds up the highest resident size of each, and the
-    processor time.
+class Usage:
+    """Of a process and its children: the highest resident size of each, added up, and their time.
 
     Read while they run, since what the kernel tells of an ended child starts with the size of the
     process that started it.
@@ -33,7 +32,7 @@ class Peak:
         self._thread.start()
 
     @property
-    def gigabytes(self) -> float:
+    def peak_gb(self) -> float:
         return sum(self._highest.values()) * 1024 / 1e9
 
     @property
@@ -60,7 +59,7 @@ class Failed(Exception):
 class Program:
     name: str
     process: subprocess.Popen[bytes]
-    peak: Peak
+    usage: Usage
     said: IO[bytes]  # its standard error
 
     def finish(self) -> None:
@@ -95,11 +94,11 @@ def running(
             stdout=subprocess.DEVNULL,
             stderr=said,
         )
-        peak = Peak(process)
+        usage = Usage(process)
         try:
-            yield Program(module, process, peak, said)
+            yield Program(module, process, usage, said)
         finally:
-            peak.stop()
+            usage.stop()
             process.terminate()
             process.wait()
 

@@ -146,7 +146,7 @@ def _raced(name: str, k: int, data: Path, given: Path) -> tuple[Found, float]:
     arguments = [str(data), "--contender", name, "--k", str(k), "--vectors", str(given)]
     with running("benchmarks.reports", [*arguments, "--json", str(told)], {}) as program:
         program.finish()
-        gigabytes = program.peak.gigabytes
+        gigabytes = program.usage.peak_gb
     return Found(**json.loads(told.read_text(encoding="utf-8"))), gigabytes
 
 

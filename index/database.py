@@ -114,6 +114,9 @@ class Database:
         Yields:
             What raises StorageUnreachable if the lock is lost; None where another had it all the
             time.
+
+        Raises:
+            NewerDatabase, DatabaseChanged: The tables are of another version, on a server.
         """
         if self.url.get_backend_name() == "sqlite":
             return _held_by_file(self._home / f"{name}.lock", patience_s)
@@ -274,6 +277,8 @@ def _held_by_server(
         until = time.monotonic() + patience_s
         while not (taken := said("SELECT pg_try_advisory_lock(:key)")) and time.monotonic() < until:
             time.sleep(_LOOK_AGAIN_S)
+        with reported(url, _WAIT_S, _MOST):
+            check_current(connection)  # whoever has it goes on to write
         yield partial(said, "SELECT 1") if taken else None
 
 

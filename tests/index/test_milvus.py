@@ -270,8 +270,8 @@ def test_who_has_lost_the_turn_writes_nothing(
         _stocked(catalog).catch_up()
         index = catalog.engine.dense(catalog.collection("default"), 1)
         ended = (
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE query LIKE '%advisory%' AND pid <> pg_backend_pid()"
+            "SELECT pg_terminate_backend(pid) FROM pg_locks "
+            "WHERE locktype = 'advisory' AND pid <> pg_backend_pid()"
         )
 
         def write_late() -> None:

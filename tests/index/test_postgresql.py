@@ -16,6 +16,7 @@ from index.database import Database
 from index.errors import (
     BadDatabaseUrl,
     IncompleteDatabase,
+    NewerDatabase,
     StorageBusy,
     StorageUnreachable,
 )
@@ -187,6 +188,14 @@ def test_tables_are_not_changed_beneath_a_writer(
         monkeypatch.setattr("index.upgrading.HEAD", "9999")  # as a later version has it
         with pytest.raises(StorageBusy, match=r"for 0\.2 s"):
             reopened(catalog)
+
+
+def test_a_lock_is_not_for_those_who_do_not_know_the_tables(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("index.upgrading.HEAD", "0000")  # as an earlier version has it
+    with pytest.raises(NewerDatabase), catalog.database.held("move-1"):
+        pass
 
 
 def test_a_lock_of_a_connection_that_is_lost_is_free(catalog: Catalog, server: Server) -> None:
